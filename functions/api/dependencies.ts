@@ -1,5 +1,5 @@
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
+import type { EventValidation } from '../../shared/domain/subscription/vocabulary.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { PortalLimits } from '../../shared/domain/portal/limits.ts';

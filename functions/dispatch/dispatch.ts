@@ -1,4 +1,5 @@
-import type { RetainedMessages, DeadLetterReason } from '../../shared/domain/message/vocabulary.ts';
+import type { DeadLetterReason } from '../../shared/domain/message/vocabulary.ts';
+import type { EventValidation, RetainedMessages } from '../../shared/domain/subscription/vocabulary.ts';
 import {
   matchSubscriptions,
   toMatchContent,
@@ -16,11 +17,7 @@ import {
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
 import { computeRetention, retainedFor } from '../../shared/domain/retention.ts';
 import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
-import {
-  type EventFault,
-  type EventValidation,
-  toReason,
-} from '../../shared/domain/event-type/event-fault.ts';
+import { type EventFault, toReason } from '../../shared/domain/event-type/event-fault.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';

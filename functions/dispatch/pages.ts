@@ -10,7 +10,7 @@ import {
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
 import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
-import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
+import type { EventValidation, RetainedMessages } from '../../shared/domain/subscription/vocabulary.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import {
   listedAt,
@@ -19,7 +19,6 @@ import {
   matchSubscriptions,
 } from '../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
-import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
 import { UnfinishedError } from '../../shared/domain/receives.ts';
 import type { ListedSubscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';

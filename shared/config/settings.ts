@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../domain/retention.ts';
-import { EVENT_VALIDATIONS } from '../domain/event-type/event-fault.ts';
 import { PORTAL_MAX_ENDPOINTS } from '../domain/portal/limits.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../domain/subscription/rate-limit.ts';
-import { RETAINED_MESSAGES } from '../domain/message/vocabulary.ts';
+import { EVENT_VALIDATIONS, RETAINED_MESSAGES } from '../domain/subscription/vocabulary.ts';
 import {
   everyFunction,
   completedPolicy,

@@ -1,8 +1,7 @@
 import type { Destination } from '../domain/subscription/destination.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
-import type { EventValidation } from '../domain/event-type/event-fault.ts';
 import type { HealthChange } from '../domain/subscription/health.ts';
-import type { RetainedMessages } from '../domain/message/vocabulary.ts';
+import type { EventValidation, RetainedMessages } from '../domain/subscription/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type {

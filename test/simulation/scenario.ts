@@ -1,6 +1,6 @@
 import type { Message } from '../../shared/domain/message/message.ts';
 import { hashVersion } from '../../shared/domain/message/version.ts';
-import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
+import type { RetainedMessages } from '../../shared/domain/subscription/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
 

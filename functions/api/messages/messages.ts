@@ -7,7 +7,8 @@ import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { MessageDetail, MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
-import { type EventFault, findEventValidation } from '../../../shared/domain/event-type/event-fault.ts';
+import type { EventFault } from '../../../shared/domain/event-type/event-fault.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
 import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
@@ -92,7 +93,7 @@ async function refuseInvalid(
   { name: queue, metadata }: Pick<Queue, 'name' | 'metadata'>,
   messages: readonly PostedMessage[],
 ): Promise<void> {
-  if ((findEventValidation(metadata) ?? settings.eventValidation) !== 'reject') return;
+  if ((queueMember('_event_validation', metadata) ?? settings.eventValidation) !== 'reject') return;
   const checked = await Promise.all(
     messages.map((message) => checkEvent(eventChecks, { ...message, queue })),
   );

@@ -2,10 +2,7 @@ import jsonPatch from 'fast-json-patch';
 import * as z from 'zod';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
-import { EVENT_VALIDATION, EVENT_VALIDATIONS } from '../../../shared/domain/event-type/event-fault.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
-import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
-import { RETAINED_MESSAGES } from '../../../shared/domain/message/vocabulary.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { queueMetadataSchema } from '../../../shared/domain/subscription/queue-metadata.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
@@ -20,17 +17,7 @@ const MAX_METADATA_BYTES = 65_536;
 
 const MAX_METADATA_DEPTH = 32;
 
-const ruledMembersSchema = postRulesSchema.extend({
-  ...queueMetadataSchema.shape,
-  [RETAIN_MESSAGES]: z
-    .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
-    .describe('Which message bodies are kept, in place of the setting `retainMessages`.')
-    .exactOptional(),
-  [EVENT_VALIDATION]: z
-    .enum(EVENT_VALIDATIONS, `must be ${EVENT_VALIDATIONS.join(' or ')}`)
-    .describe('How messages are checked against the catalogue, in place of the setting `eventValidation`.')
-    .exactOptional(),
-});
+const ruledMembersSchema = postRulesSchema.extend(queueMetadataSchema.shape);
 
 /** For the OpenAPI document: any object, in which these members have a meaning. `parseQueueFields` validates it. */
 export const shownMetadata = z.looseObject({

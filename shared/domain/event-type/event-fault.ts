@@ -1,17 +1,5 @@
 import * as z from 'zod';
 
-/** What happens to messages that the catalogue of event types refuses: nothing, a note, or a dead letter. */
-export const EVENT_VALIDATIONS = ['off', 'warn', 'reject'] as const;
-export type EventValidation = (typeof EVENT_VALIDATIONS)[number];
-
-/** Metadata field of a queue that overrides the deployment's `eventValidation`. */
-export const EVENT_VALIDATION = '_event_validation';
-
-/** What the metadata of a queue says. Undefined: the deployment decides, also where the value is invalid. */
-export function findEventValidation(metadata: Record<string, unknown>): EventValidation | undefined {
-  return EVENT_VALIDATIONS.find((mode) => mode === metadata[EVENT_VALIDATION]);
-}
-
 /** Why the catalogue refuses a message. `path`: JSON Pointer in its data. `detail`: the rule; no value of the data. */
 export const eventFaultSchema = z.object({
   reason: z.enum(['unknown_event_type', 'event_invalid']),

@@ -1,5 +1,4 @@
 import { standardBody } from './payload.ts';
-import { RETAINED_MESSAGES, type RetainedMessages } from './vocabulary.ts';
 import type { Message, MessageKey } from './message.ts';
 import { hash } from 'node:crypto';
 
@@ -11,14 +10,6 @@ export const MAX_BODY_IN_JOB = 64 * 1024;
 
 /** Kept messages up to this size are stored on the MESSAGE item, larger ones in the payload bucket. */
 export const MAX_BODY_ON_RECORD = 8 * 1024;
-
-/** Metadata field of a queue that overrides the deployment's `retainMessages`. */
-export const RETAIN_MESSAGES = '_retain_messages';
-
-/** Which bodies the metadata of a queue keeps. Undefined: the deployment decides, also where the value is invalid. */
-export function findRetainedMessages(metadata: Record<string, unknown>): RetainedMessages | undefined {
-  return RETAINED_MESSAGES.find((kept) => kept === metadata[RETAIN_MESSAGES]);
-}
 
 /** Size of the standard request body in bytes. */
 export function bodyBytes(message: Message): number {

@@ -30,7 +30,3 @@ export type DeadLetterReason =
   | `event_invalid:${string}`
   | 'body_missing'
   | 'failed_repeatedly';
-
-/** Which message bodies are kept: those with a `failed` attempt, or `all`. */
-export const RETAINED_MESSAGES = ['failed', 'all'] as const;
-export type RetainedMessages = (typeof RETAINED_MESSAGES)[number];

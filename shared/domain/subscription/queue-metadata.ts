@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../retention.ts';
+import { EVENT_VALIDATIONS, RETAINED_MESSAGES } from './vocabulary.ts';
 
 function integer(what: string, { least, most }: { least: number; most: number }) {
   const rule = `must be an integer number of ${what} from ${least} to ${most}`;
@@ -8,8 +9,8 @@ function integer(what: string, { least, most }: { least: number; most: number })
 }
 
 /**
- * Metadata of a queue that has a meaning for its subscriptions: limits by which it narrows what the deployment allows (one
- * above that of the deployment is inert), and switches.
+ * Metadata of a queue that has a meaning: limits by which it narrows what the deployment allows (one above that of the
+ * deployment is inert), switches, and what applies in place of a setting.
  */
 export const queueMetadataSchema = z.object({
   _confirm_subscriptions: z
@@ -32,6 +33,14 @@ export const queueMetadataSchema = z.object({
   _hold_while_down: z
     .boolean()
     .describe('`hold_while_down` of the subscriptions that do not set it.')
+    .exactOptional(),
+  _retain_messages: z
+    .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
+    .describe('Which message bodies are kept, in place of the setting `retainMessages`.')
+    .exactOptional(),
+  _event_validation: z
+    .enum(EVENT_VALIDATIONS, `must be ${EVENT_VALIDATIONS.join(' or ')}`)
+    .describe('How messages are checked against the catalogue, in place of the setting `eventValidation`.')
     .exactOptional(),
 });
 

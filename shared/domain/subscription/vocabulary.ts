@@ -1,4 +1,4 @@
-/** The closed lists of words about subscriptions (retry/vocabulary.ts says how they are used). */
+/** The closed lists of words about queues and subscriptions (retry/vocabulary.ts says how they are used). */
 
 /** Why a subscription gets fewer requests than it could: it throttles, or it is down (subscription/back-pressure.ts). */
 export const PRESSURE_REASONS = ['receiver_throttled', 'circuit_open'] as const;
@@ -37,3 +37,11 @@ export const CONFIRMATION_STATES = ['asked', 'owed'] as const;
 /** Standard Webhooks: `v1` is HMAC-SHA256 with a shared secret, `v1a` is ed25519. */
 export const SIGNING_SCHEMES = ['v1', 'v1a'] as const;
 export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
+
+/** Which message bodies are kept: those with a `failed` attempt, or `all`. */
+export const RETAINED_MESSAGES = ['failed', 'all'] as const;
+export type RetainedMessages = (typeof RETAINED_MESSAGES)[number];
+
+/** What happens to messages that the catalogue of event types refuses: nothing, a note, or a dead letter. */
+export const EVENT_VALIDATIONS = ['off', 'warn', 'reject'] as const;
+export type EventValidation = (typeof EVENT_VALIDATIONS)[number];

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { buildPage, parseMarker, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
-import { findEventValidation } from '../../../shared/domain/event-type/event-fault.ts';
-import { findRetainedMessages } from '../../../shared/domain/message/body.ts';
 import {
   type Destination,
   destinationIdentity,
@@ -354,8 +352,8 @@ const pageOfSubscriptions = (
   const rest = sorted.filter(({ id }) => id > after);
   const subscriptions = rest.slice(0, size).map(listed);
   const lastSubscriptionId = rest.length > size ? subscriptions.at(-1)?.id : undefined;
-  const retainMessages = findRetainedMessages(queue.metadata);
-  const eventValidation = findEventValidation(queue.metadata);
+  const retainMessages = queueMember('_retain_messages', queue.metadata);
+  const eventValidation = queueMember('_event_validation', queue.metadata);
   const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
     queueCreatedAt: queue.createdAt,

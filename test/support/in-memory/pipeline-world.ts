@@ -1,5 +1,5 @@
 import { lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
-import type { EventValidation } from '../../../shared/domain/event-type/event-fault.ts';
+import type { EventValidation, RetainedMessages } from '../../../shared/domain/subscription/vocabulary.ts';
 import { inMemoryEventTypes } from './in-memory-event-types.ts';
 import { type DeliverContext, ownerFor } from '../../../functions/deliver/context.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
@@ -15,7 +15,6 @@ import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { render } from '../../../shared/domain/message/payload.ts';
 import { hashVersion } from '../../../shared/domain/message/version.ts';
-import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
 import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';

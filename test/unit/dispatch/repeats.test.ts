@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
-import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
+import type { RetainedMessages } from '../../../shared/domain/subscription/vocabulary.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';

@@ -1,7 +1,5 @@
 import * as z from 'zod';
 import { primaryKey } from '../../../config/tables.ts';
-import { findEventValidation } from '../../../domain/event-type/event-fault.ts';
-import { findRetainedMessages } from '../../../domain/message/body.ts';
 import { queueMember } from '../../../domain/subscription/queue-metadata.ts';
 import { FAILURES_TO_DISABLE, type HealthChange } from '../../../domain/subscription/health.ts';
 import {
@@ -130,8 +128,8 @@ const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true
 
 function toListedQueue(item: unknown) {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
-  const retainMessages = findRetainedMessages(metadata);
-  const eventValidation = findEventValidation(metadata);
+  const retainMessages = queueMember('_retain_messages', metadata);
+  const eventValidation = queueMember('_event_validation', metadata);
   const retentionDays = queueMember('_retention_days', metadata);
   return {
     queueCreatedAt: createdAt,
