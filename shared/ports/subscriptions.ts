@@ -26,11 +26,11 @@ export type SubscriptionPage = {
   /** Creation time of the queue; differs for a recreated queue of the same name. */
   queueCreatedAt: number;
   /** Which bodies the queue keeps, where it says so. */
-  retainMessages?: RetainedMessages;
+  retainMessages?: RetainedMessages | undefined;
   /** How the queue checks messages against the catalogue, where it says so. */
-  eventValidation?: EventValidation;
+  eventValidation?: EventValidation | undefined;
   /** How long the queue keeps messages and deliveries, where it says so. */
-  retentionDays?: number;
+  retentionDays?: number | undefined;
   /** Includes expired and disabled ones. */
   subscriptions: readonly ListedSubscription[];
   /** When they were read; subscriptions created later are missing. */

@@ -352,14 +352,11 @@ const pageOfSubscriptions = (
   const rest = sorted.filter(({ id }) => id > after);
   const subscriptions = rest.slice(0, size).map(listed);
   const lastSubscriptionId = rest.length > size ? subscriptions.at(-1)?.id : undefined;
-  const retainMessages = queueMember('_retain_messages', queue.metadata);
-  const eventValidation = queueMember('_event_validation', queue.metadata);
-  const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
     queueCreatedAt: queue.createdAt,
-    ...(retainMessages === undefined ? {} : { retainMessages }),
-    ...(eventValidation === undefined ? {} : { eventValidation }),
-    ...(retentionDays === undefined ? {} : { retentionDays }),
+    retainMessages: queueMember('_retain_messages', queue.metadata),
+    eventValidation: queueMember('_event_validation', queue.metadata),
+    retentionDays: queueMember('_retention_days', queue.metadata),
     subscriptions,
     readAt,
     ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }),

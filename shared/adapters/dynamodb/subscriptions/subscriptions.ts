@@ -128,14 +128,11 @@ const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true
 
 function toListedQueue(item: unknown) {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
-  const retainMessages = queueMember('_retain_messages', metadata);
-  const eventValidation = queueMember('_event_validation', metadata);
-  const retentionDays = queueMember('_retention_days', metadata);
   return {
     queueCreatedAt: createdAt,
-    ...(retainMessages === undefined ? {} : { retainMessages }),
-    ...(eventValidation === undefined ? {} : { eventValidation }),
-    ...(retentionDays === undefined ? {} : { retentionDays }),
+    retainMessages: queueMember('_retain_messages', metadata),
+    eventValidation: queueMember('_event_validation', metadata),
+    retentionDays: queueMember('_retention_days', metadata),
   };
 }
 
