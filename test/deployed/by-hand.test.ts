@@ -77,6 +77,19 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
     expect(paths.reduce((sum, path) => sum + receiver.received(path).length, 0)).toBe(expected);
   });
 
+  it('makes an attempt at once that EventBridge Scheduler would start in ten minutes', async () => {
+    const answers = [{ status: 503 }, { status: 200 }] as const;
+    const { queue, path } = await subscribedQueue(receiver, { policy: retries(1, 600), answers });
+    await publish({ queue, id: 'm', data: 1 });
+    const [delivery] = await waiting(queue, 1);
+    if (delivery === undefined) throw new Error('no delivery has a next attempt');
+    expect(delivery.nextAttempt?.by).toBe('scheduler');
+
+    expect((await callAction(delivery, 'retry')).status).toBe(202);
+    expect(await finishedDeliveries(queue, 'm', 1)).toMatchObject([{ status: 'delivered' }]);
+    expect(receiver.received(path)).toHaveLength(2);
+  });
+
   it('makes no further request after a cancellation, even after a stray wake-up', async () => {
     const answers = [{ status: 503 }] as const;
     const { queue, path } = await subscribedQueue(receiver, { policy: retries(1, 5), answers });
