@@ -4,7 +4,7 @@ import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/p
 /** Polls until `look` returns a value; undefined after the timeout. */
 export async function pollUntil<T>(
   look: () => Promise<T | undefined>,
-  { withinMs, interval, signal }: { withinMs: number; interval: PollIntervalOptions; signal: AbortSignal },
+  { withinMs, interval, signal }: { withinMs: number; interval: PollIntervalOptions; signal?: AbortSignal },
 ): Promise<T | undefined> {
   const deadline = Date.now() + withinMs;
   for (let next = pollInterval(interval); ; next = next.afterEmpty()) {

@@ -19,7 +19,6 @@ export const deployedEndpoints = async (folder: string): Promise<Endpoints> => {
   const endpoints = await pollUntil(look, {
     withinMs: DEPLOYED_WITHIN_MS,
     interval: { floor: 0.1, ceiling: 0.1 },
-    signal: new AbortController().signal,
   });
   if (endpoints === undefined) throw new Error('The deployment for the tests takes too long.');
   return endpoints;

@@ -59,7 +59,7 @@ async function upload(place: string, body: string): Promise<void> {
   s3.destroy();
 }
 
-const WAIT = { withinMs: 120_000, interval: { floor: 1, ceiling: 1 }, signal: new AbortController().signal };
+const WAIT = { withinMs: 120_000, interval: { floor: 1, ceiling: 1 } };
 
 /** Once CloudFormation has compared the templates. */
 async function awaitChanges(
