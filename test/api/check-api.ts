@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
 import { resolveApi } from '../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../cli/commands/proxy/proxy.ts';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
@@ -10,11 +11,10 @@ import { Problem } from '../../local/install/problem.mjs';
 import { runGroup } from '../../local/install/process-group.mjs';
 import { step } from '../../local/install/progress.mjs';
 import { startLocalSystem } from '../../local/local-system.ts';
+import { eventually } from '../support/eventually.ts';
 import { pythonWithPackages, type Python } from '../support/python-packages.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { apiCheckPackages } from './python-packages.ts';
-import * as z from 'zod';
-import { eventually } from '../support/eventually.ts';
 
 /**
  * Checks the deployed API on a separate local AWS with two clients: python-zaqarclient of OpenStack, and schemathesis,
@@ -30,18 +30,18 @@ const settings = { apiAuthorization: 'iam', attemptTimeoutSeconds: '3', subscrip
 type Check = { label: string; args: readonly string[]; env?: Record<string, string> };
 
 /** @throws Problem with the whole output of the check, if it fails */
-const run = async (python: Python, { label, args, env = {} }: Check, signal: AbortSignal): Promise<void> => {
+async function run(python: Python, { label, args, env = {} }: Check, signal: AbortSignal): Promise<void> {
   const log = join(folder, `${label.replaceAll(/\W+/g, '-')}.log`);
   rmSync(log, { force: true });
   const { code } = await step(label, () =>
     runGroup(python.executable, [...args], { env: { ...python.env, ...env }, cwd: folder, log, signal }),
   );
   if (code !== 0) throw new Problem(`${label} found problems.\n${readFileSync(log, 'utf8')}`);
-};
+}
 
 const schemathesis = ['-m', 'schemathesis.cli', '--config-file', join(here, 'schemathesis.toml'), 'run'];
 
-const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSignal): Promise<void> => {
+async function checkAll(endpoints: Endpoints, python: Python, signal: AbortSignal): Promise<void> {
   const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
   const client = toClientOptions({ endpoint, region, accessKeyId, secretAccessKey });
   const receiver = await startReceiver();
@@ -59,10 +59,10 @@ const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSigna
     await proxy.close();
     await receiver.close();
   }
-};
+}
 
 /** The exit status. */
-const checkApi = async (signal: AbortSignal): Promise<number> => {
+async function checkApi(signal: AbortSignal): Promise<number> {
   try {
     const python = await pythonWithPackages(apiCheckPackages, signal);
     const { endpoints, emulator } = await startLocalSystem({ folder, settings, signal });
@@ -79,9 +79,7 @@ const checkApi = async (signal: AbortSignal): Promise<number> => {
     process.stderr.write(`${error.message}\n`);
     return 1;
   }
-};
-
-process.exitCode = await untilInterrupted(checkApi);
+}
 
 /** Ids of existing resources, by the names of path parameters. */
 type KnownResources = { queue: string; subscription: string; message: string; recovery: string };
@@ -89,7 +87,7 @@ type KnownResources = { queue: string; subscription: string; message: string; re
 const PAST_MS = 60 * 60 * 1000;
 
 /** Creates a queue, a subscription, a message with a delivery, and a recovery, so that requests can refer to them. */
-const createKnownResources = async (api: string, subscriber: string): Promise<KnownResources> => {
+async function createKnownResources(api: string, subscriber: string): Promise<KnownResources> {
   const queue = 'known-orders';
   const at = `${api}/v2/queues/${queue}`;
   const post = async <T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T> => {
@@ -112,4 +110,6 @@ const createKnownResources = async (api: string, subscriber: string): Promise<Kn
   const window = { since: new Date(now - PAST_MS), until: new Date(now) };
   const { id: recovery } = await post('/recoveries', window, z.object({ id: z.string() }));
   return { queue, subscription, message, recovery };
-};
+}
+
+process.exitCode = await untilInterrupted(checkApi);
