@@ -126,7 +126,7 @@ const runWithFaults = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   const fleet = startFleet(request.workers, { ...run, endpoints: system.endpoints, proxy: proxy.origin });
   stack.defer(() => fleet.stop());
   const disturbing = request.workers > 0 && fleet.disturb(seededChance(request.seed + 4), faults, ended);
-  const reconciling = reconcileRepeatedly(system, signal, stack);
+  const reconciling = reconcileRepeatedly(run, stack);
   say(`Publishing ${messages.length} messages under fire.`);
   try {
     await publishAll(system, messages, { chance, faults, say, signal });
@@ -143,13 +143,16 @@ const runWithFaults = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   return ledger.pairs();
 };
 
-/** Invokes reconcile every few seconds instead of every minute, to shorten the run. */
-const reconcileRepeatedly = (system: System, signal: AbortSignal, stack: Stack) => {
+/**
+ * Invokes reconcile every few seconds instead of every minute, to shorten the run. A call that fails is made again, as
+ * EventBridge does: on a busy machine it can time out.
+ */
+const reconcileRepeatedly = ({ system, signal, say }: Run, stack: Stack) => {
   const stopping = new AbortController();
   const ended = AbortSignal.any([stopping.signal, signal]);
   const loop = (async () => {
     while (!ended.aborted) {
-      await reconcileOnce(system);
+      await reconcileOnce(system).catch((error: unknown) => say(`Reconcile failed: ${String(error)}`));
       await pause(5_000, undefined, { signal: ended }).catch(() => undefined);
     }
   })();
