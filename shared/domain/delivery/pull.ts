@@ -195,7 +195,7 @@ export type PullStep =
   | { kind: 'none'; dropped?: DroppedReason }
   /** It ended, with pending steps. */
   | { kind: 'unfinished'; delivery: EndedDelivery }
-  /** It is woken for its next attempt, and waits for its subscriber from now on. */
+  /** It is woken for its next attempt, or reconcile moved it: it waits for its subscriber from now on. */
   | { kind: 'await'; delivery: OpenDelivery; next: NextAttempt }
   | { kind: 'lapsed'; delivery: ReceivedDelivery };
 
@@ -210,7 +210,12 @@ export function decidePullStep(current: Delivery | undefined, now: number): Pull
     return lease.until > now
       ? { kind: 'none', dropped: 'in_flight' }
       : { kind: 'lapsed', delivery: { ...current, lease } };
-  return next === undefined || isReceivable(current)
+  return next === undefined || waitsInPlace(current)
     ? { kind: 'none' }
     : { kind: 'await', delivery: current, next };
+}
+
+/** False where a reconcile that read the index late moved it among the overdue, where no subscriber finds it. */
+function waitsInPlace(delivery: OpenDelivery): boolean {
+  return isReceivable(delivery) && delivery.overdueAt === delivery.next?.dueAt;
 }

@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
@@ -193,6 +193,20 @@ describe('a delivery of a pull subscription', () => {
       ['manual', 1],
       ['manual', 2],
     ]);
+  });
+
+  it('can be received after reconcile took it for overdue, which it was until deliver put it back', async () => {
+    await world.publish();
+    await world.later(MINUTE);
+    const { key } = await world.delivery();
+    await retryDelivery(world.byHandContext, key);
+    const overdue = await world.deliveries.overdue(world.clock.now(), 1);
+    expect(overdue).toMatchObject([{ key }]);
+    await world.later(MINUTE);
+    vi.spyOn(world.deliveries, 'overdue').mockResolvedValueOnce(overdue);
+    await world.reconcile();
+    await world.later(MINUTE);
+    expect(await world.receiveOne()).toMatchObject({ messageId: 'message-1', attempt: 1 });
   });
 
   it('that was cancelled after it was received is delivered by an acknowledgement within the lease', async () => {

@@ -253,7 +253,8 @@ describe('what deliver does with a delivery that its subscriber fetches', () => 
 
   it.each<[string, Delivery | undefined, string]>([
     ['nothing without a record', undefined, 'none'],
-    ['nothing while it waits', aDelivery({ next: pulled }), 'none'],
+    ['nothing while it waits', aDelivery({ next: pulled, overdueAt: pulled.dueAt }), 'none'],
+    ['puts it back where reconcile moved it', aDelivery({ next: pulled, overdueAt: NOW + 900_000 }), 'await'],
     ['nothing while it is held', aDelivery({ next: pulled, lease: { ...held, until: NOW + 1 } }), 'none'],
     ['records a failure from the exact end of its lease', aDelivery({ next: pulled, lease: held }), 'lapsed'],
     ['lets it wait when it is woken', aDelivery({ next }), 'await'],
