@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import type { LambdaJournal } from '../shared/adapters/log/journal.ts';
 import { type RecordHandling, reportingFailures } from '../shared/adapters/sqs/failed-records.ts';
@@ -207,8 +206,8 @@ function inFlightRecords({ queue, timeoutMs, stop, clock }: ConsumerOptions) {
   const entries = new Set<Entry>();
   return {
     /**
-     * Runs `work` with a context as Lambda's: an id that no other receive has, and the time until the step's timeout or
-     * the end of the worker. @throws what `work` throws; RecordOverdueError
+     * Runs `work` with a context as Lambda's: the time until the step's timeout or the end of the worker.
+     * @throws what `work` throws; RecordOverdueError
      */
     run: async (record: SQSRecord, work: (context: InvocationContext) => Promise<void>): Promise<void> => {
       const receivedAt = clock.now();
@@ -216,7 +215,6 @@ function inFlightRecords({ queue, timeoutMs, stop, clock }: ConsumerOptions) {
       const entry: Entry = { record, receivedAt, giveUp: givenUp.reject };
       entries.add(entry);
       const context = {
-        awsRequestId: randomUUID(),
         getRemainingTimeInMillis: () => Math.min(receivedAt + timeoutMs, stop.endsAt()) - clock.now(),
       };
       try {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { composeDeliver } from '../functions/deliver/compose.ts';
 import { composeDispatch } from '../functions/dispatch/compose.ts';
@@ -153,15 +152,11 @@ async function reconcileEveryMinute(
   let isFirst = true;
   const runOnce = async (): Promise<void> => {
     const endsAt = clock.now() + RECONCILE_EVERY_MS;
-    const requestId = randomUUID();
     try {
-      await run({
-        awsRequestId: requestId,
-        getRemainingTimeInMillis: () => Math.min(endsAt, stop.endsAt()) - clock.now(),
-      });
+      await run({ getRemainingTimeInMillis: () => Math.min(endsAt, stop.endsAt()) - clock.now() });
     } catch (error) {
       if (isFirst && isRefusal(error)) throw new WorkerRefusedError('Reading overdue deliveries', error);
-      journal.fault(error, { requestId });
+      journal.fault(error, {});
     }
     isFirst = false;
   };

@@ -95,9 +95,9 @@ export type SqsReceipt = {
   remainingMs: () => number;
 };
 
-/** The lease owner for a receive of the SQS message `id`. `invocation` is the unique request id of the invocation. */
-export function ownerFor(invocation: string, id: string): string {
-  return `${invocation}/${id}`;
+/** The lease owner for a receive of the SQS message `id`. `receive` is unique: a batch can contain a message twice. */
+export function ownerFor(receive: string, id: string): string {
+  return `${receive}/${id}`;
 }
 
 /** Whether the lease was taken for this SQS message, at this or an earlier receive. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   jobOfMember,
   type ChunkJob,
@@ -62,7 +63,7 @@ export async function deliverRecord(
     id,
     text,
     receiveCount: Number(record.attributes.ApproximateReceiveCount),
-    owner: ownerFor(invocation.awsRequestId, id),
+    owner: ownerFor(randomUUID(), id),
     remainingMs: () => invocation.getRemainingTimeInMillis(),
   });
 }

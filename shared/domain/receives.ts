@@ -1,8 +1,5 @@
-/**
- * The part of Lambda's context that the steps use: an id that no other invocation has, and the time left in it. A worker
- * has one for each receive of a message.
- */
-export type InvocationContext = { awsRequestId: string; getRemainingTimeInMillis: () => number };
+/** The part of Lambda's context that the steps use. A worker has one for each receive of a message. */
+export type InvocationContext = { getRemainingTimeInMillis: () => number };
 
 /** How soon SQS redelivers a message that was not deleted, and after how many receives it dead-letters it. */
 

@@ -157,7 +157,7 @@ describe('a message that failed five times while another of its queue succeeded'
         },
       },
     );
-    const context = { awsRequestId: 'r', getRemainingTimeInMillis: () => 1_000 };
+    const context = { getRemainingTimeInMillis: () => 1_000 };
     for (let index = 0; index < others; index += 1) await handle(anSqsRecord('good', 1), context);
     const outcome = await handle(anSqsRecord('bad', receives), context).then(
       () => 'handled',

@@ -1,10 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
+import { deliverRecord } from '../../../functions/deliver/deliver.ts';
 import { makeSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aBarePolicy } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { removeSubscription } from '../../support/remove-subscription.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
 
 const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
 const MESSAGE = { queue: 'orders', messageId: 'message-1' };
@@ -280,6 +283,19 @@ describe('a copy of a chunk job', () => {
     expect(world.deliveryJobs.waiting).toBe(1);
     await world.clock.run();
     expect(world.deliveryJobs.waiting).toBe(0);
+    expect(world.requests()).toEqual([1, 1, 1]);
+    expect(world.separateMembers()).toEqual([]);
+  });
+
+  it('makes no request beside it in the same batch either', async () => {
+    const world = await chunkedWorld(3);
+    world.answerAll(3_000);
+    const record = anSqsRecord(encodeFirstJob(world.job()));
+    const invocation = { getRemainingTimeInMillis: () => 30_000 };
+    const batch = [record, record].map((one) => deliverRecord(world.deliverContext, one, invocation));
+    await world.clock.run();
+    await Promise.all(batch);
+
     expect(world.requests()).toEqual([1, 1, 1]);
     expect(world.separateMembers()).toEqual([]);
   });
