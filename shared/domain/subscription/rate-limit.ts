@@ -270,7 +270,8 @@ function slotsIn(
   count: number,
   { limit, now, from = now, until = Infinity }: SlotRequest,
 ): Omit<FoundSlots, 'activeLine'> {
-  const upcoming = left.filter((at) => at > now).sort((one, other) => one - other);
+  // A request to give a slot back that was repeated after a lost answer leaves it twice.
+  const upcoming = [...new Set(left)].filter((at) => at > now).sort((one, other) => one - other);
   const taken = upcoming.filter((at) => at >= from && at <= until).slice(0, count);
   const added = count - taken.length;
   return {

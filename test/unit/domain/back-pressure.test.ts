@@ -504,6 +504,11 @@ describe('a line', () => {
     });
   });
 
+  it('gives a slot once that was left twice, because the request was repeated after a lost answer', () => {
+    const line = { reservedUpTo: NOW + 5_000, epoch: 'e', left: [NOW + 300, NOW + 300] };
+    expect(slotsIn(line, pace(), 2)).toMatchObject([{ at: NOW + 300 }, { at: NOW + 5_000 }]);
+  });
+
   it('does not let a delivery ask again long after its message has expired', () => {
     const limit = pace({ longestMs: 0, askAgainMs: 60_000 });
     const line = { reservedUpTo: NOW + 100, epoch: 'e' };
