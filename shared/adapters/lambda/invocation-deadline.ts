@@ -1,3 +1,4 @@
+import type { InvocationContext } from '../../domain/receives.ts';
 import { systemClock } from '../system-clock.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 
@@ -43,19 +44,17 @@ export function requestMs({ remainingMs }: CallDeadline, limitMs: number): numbe
   return Math.min(limitMs, remaining, Math.max(remaining / 2, LEAST_REQUEST_MS));
 }
 
-type LambdaContext = { getRemainingTimeInMillis: () => number };
-
 /**
  * The deadline of the current invocation. A function creates it once, at cold start, and passes it to its clients,
  * which serve many invocations.
  */
 export function invocationDeadline() {
-  const invocation = new AsyncLocalStorage<LambdaContext>();
+  const invocation = new AsyncLocalStorage<InvocationContext>();
   return {
     remainingMs: (): number => (invocation.getStore()?.getRemainingTimeInMillis() ?? Infinity) - ENDING_MS,
     /** Wraps a Lambda handler, so that its AWS calls end before its invocation does. */
     timed:
-      <Event, Context extends LambdaContext, Result>(
+      <Event, Context extends InvocationContext, Result>(
         handler: (event: Event, context: Context) => Promise<Result>,
       ) =>
       (event: Event, context: Context): Promise<Result> =>
