@@ -1,5 +1,4 @@
 import * as cdk from 'aws-cdk-lib';
-import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
@@ -8,7 +7,6 @@ import type { Construct } from 'constructs';
 const { CrossStackReferences, ReferenceStrength, Validations }: Partial<typeof cdk> = cdk;
 
 /** Absent in versions that are too old: an import by name would fail before `cdk-version.ts` can say so. */
-export const { LogGroupLogDestination } = apigateway;
 export const { RecursiveLoop } = lambda;
 export const { ScheduleGroup } = scheduler;
 

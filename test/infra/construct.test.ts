@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { ApiMapping, DomainName } from 'aws-cdk-lib/aws-apigatewayv2';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   AccountPrincipal,
   AnyPrincipal,
@@ -140,6 +142,22 @@ describe('Posthaste in a stack of another app', () => {
     expect(stack.resolve(operatorEvents.eventBusArn)).toEqual(
       arnOf(idOf('AWS::Events::EventBus', 'WebhooksPipelineOperatorEventsBus')),
     );
+  });
+
+  it('can get a custom domain for its API, whose default stage is the one with limits and an access log', () => {
+    const shop = new Stack(testApp(), 'Shop');
+    const { api } = new Posthaste(shop, 'Webhooks');
+    const arn = 'arn:aws:acm:us-east-1:123456789012:certificate/1';
+    const certificate = Certificate.fromCertificateArn(shop, 'Certificate', arn);
+    const domainName = new DomainName(shop, 'Domain', { domainName: 'hooks.example.com', certificate });
+    new ApiMapping(shop, 'Mapping', { api, domainName });
+    const template = Template.fromStack(shop);
+    const [stage, ...others] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage').keys();
+    expect(others).toEqual([]);
+    template.hasResource('AWS::ApiGatewayV2::ApiMapping', {
+      Properties: { Stage: '$default' },
+      DependsOn: [stage],
+    });
   });
 
   it('has the outputs of the three stacks, among them one with the name of the deployment', () => {

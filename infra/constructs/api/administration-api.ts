@@ -1,5 +1,4 @@
 import { Annotations } from 'aws-cdk-lib';
-import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnIntegration,
   CfnStage,
@@ -7,7 +6,6 @@ import {
   HttpMethod,
   HttpNoneAuthorizer,
   type HttpRoute,
-  HttpStage,
   type IHttpApi,
   type IHttpRouteAuthorizer,
 } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -29,7 +27,7 @@ import {
 } from '../../../shared/config/open-routes.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 import { type ApiAuthorization, type DeploymentSettings, SettingsError, shownValue } from '../../settings.ts';
-import { acknowledge, LogGroupLogDestination } from '../newer-cdk.ts';
+import { acknowledge } from '../newer-cdk.ts';
 import { chooseRemovalPolicy } from '../state/protection.ts';
 import type { ApiFunction, SecretsFunction } from './api-function.ts';
 import type { PortalFunction } from './portal.ts';
@@ -110,20 +108,18 @@ const OPEN_RATE_LIMIT = 10;
  * contain a confirmation token. The caller is an IAM role or user, or the subject of the token ("Customize HTTP API
  * access logs", API Gateway developer guide).
  */
-function accessLogFormat({ kind }: ApiAuthorization): AccessLogFormat {
-  return AccessLogFormat.custom(
-    JSON.stringify({
-      requestId: '$context.requestId',
-      at: '$context.requestTime',
-      sourceIp: '$context.identity.sourceIp',
-      caller: kind === 'jwt' ? '$context.authorizer.claims.sub' : '$context.identity.userArn',
-      route: '$context.routeKey',
-      status: '$context.status',
-      error: '$context.error.message',
-      bytes: '$context.responseLength',
-      durationMs: '$context.responseLatency',
-    }),
-  );
+function accessLogFormat({ kind }: ApiAuthorization): string {
+  return JSON.stringify({
+    requestId: '$context.requestId',
+    at: '$context.requestTime',
+    sourceIp: '$context.identity.sourceIp',
+    caller: kind === 'jwt' ? '$context.authorizer.claims.sub' : '$context.identity.userArn',
+    route: '$context.routeKey',
+    status: '$context.status',
+    error: '$context.error.message',
+    bytes: '$context.responseLength',
+    durationMs: '$context.responseLatency',
+  });
 }
 
 /** The HTTP API in front of the api function. All routes except the open ones require authorisation. */
@@ -147,7 +143,6 @@ export class AdministrationApi extends Construct {
     const opening = new HttpLambdaIntegration('Secrets', secrets.alias);
     const api = new HttpApi(this, 'HttpApi', {
       description: 'Posthaste: administration API',
-      createDefaultStage: false,
       defaultIntegration: integration,
       defaultAuthorizer: createAuthorizer(settings.apiAuthorization),
     });
@@ -163,17 +158,16 @@ export class AdministrationApi extends Construct {
     acknowledgeOpenRoutes(api, open, settings);
     if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
     const { apiRateLimit } = settings;
-    // Has the id of CDK's default stage, because another id would create a second `$default` stage beside the old one.
-    const stage = new HttpStage(api, 'DefaultStage', {
-      httpApi: api,
-      autoDeploy: true,
-      accessLogSettings: {
-        destination: new LogGroupLogDestination(accessLog),
-        format: accessLogFormat(settings.apiAuthorization),
-      },
-      throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
-    });
-    limitOpenRoutes(stage, [...routes, ...(this.portal ? portalPages : [])], apiRateLimit);
+    const stage = defaultStageOf(api);
+    stage.accessLogSettings = {
+      destinationArn: accessLog.logGroupArn,
+      format: accessLogFormat(settings.apiAuthorization),
+    };
+    stage.defaultRouteSettings = {
+      throttlingRateLimit: apiRateLimit,
+      throttlingBurstLimit: BURST_SECONDS * apiRateLimit,
+    };
+    stage.routeSettings = limitsOfOpenRoutes([...routes, ...(this.portal ? portalPages : [])], apiRateLimit);
     // API Gateway refuses limits for a route that does not exist yet.
     stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
@@ -249,12 +243,16 @@ function addRoute(
   return api.addRoutes({ path, methods: names, integration, ...(authorizer && { authorizer }) });
 }
 
-/** CDK's HttpStage does not support limits for single routes. */
-function limitOpenRoutes(stage: HttpStage, routes: readonly Route[], apiRateLimit: number): void {
-  const resource = stage.node.defaultChild;
-  if (!(resource instanceof CfnStage))
-    throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
-  resource.routeSettings = Object.fromEntries(
+/** The stage that CDK gives the API. A separate one would not be its default, which a custom domain maps to. */
+function defaultStageOf(api: HttpApi): CfnStage {
+  const stage = api.defaultStage?.node.defaultChild;
+  if (stage instanceof CfnStage) return stage;
+  throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
+}
+
+/** By the keys of routes, in the form that CloudFormation takes. */
+function limitsOfOpenRoutes(routes: readonly Route[], apiRateLimit: number): Record<string, object> {
+  return Object.fromEntries(
     routes.flatMap(({ path, methods }) => {
       const rateLimit = Math.min(isTokenRoute(path) ? TOKEN_RATE_LIMIT : OPEN_RATE_LIMIT, apiRateLimit);
       const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
