@@ -78,6 +78,8 @@ export class Pipeline extends Construct {
       settings.compute === 'lambda' ? undefined : new WorkerPolicies(this, 'WorkerPolicies', this);
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, pipelineOutputs(this));
+    // So that the command finds all in the stack of the pipeline.
+    if (state.node.scope !== scope) addOutputs(scope, tableOutputs(state));
   }
 }
 
@@ -90,12 +92,10 @@ function guardedFunctions({ state, dispatch, deliver, api, secrets, portal }: Pi
   return state.settings.compute === 'worker' ? ofApi : { Dispatch: dispatch, Deliver: deliver, ...ofApi };
 }
 
-/** Includes the tables, so that the command finds all in the stack of the pipeline. */
 function pipelineOutputs(pipeline: Pipeline): Outputs {
   const { administration, queues, schedules, operatorEvents, state } = pipeline;
   return {
     PosthasteDeployment: [state.settings.deployment, 'Name of this deployment of Posthaste'],
-    ...tableOutputs(state),
     ApiUrl: [administration.url, 'URL of the administration API'],
     ApiId: [administration.apiId, 'Id of the HTTP API, for IAM policies'],
     ApiAuthorization: [state.settings.apiAuthorization.kind, 'How callers of the API authenticate'],

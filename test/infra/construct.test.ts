@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { ApiMapping, DomainName } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
@@ -38,7 +38,9 @@ import {
   testApp,
   TOKENS,
 } from './templates.ts';
+import { Pipeline } from '../../infra/constructs/pipeline.ts';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
+import { State } from '../../infra/constructs/state/state.ts';
 
 const { state, pipeline, monitoring } = templatesFor();
 
@@ -167,6 +169,22 @@ describe('Posthaste in a stack of another app', () => {
     expect(Object.entries(outputs).filter(([, { Value }]) => Value === 'Shop')).toEqual([
       [expect.stringMatching(/PosthasteDeployment[0-9A-F]{8}$/), expect.anything()],
     ]);
+  });
+
+  it('has all outputs as parts in one stack, where a second deployment, which would have none, is refused', () => {
+    const shop = new Stack(testApp(), 'Shop');
+    new Pipeline(shop, 'Pipeline', { state: new State(shop, 'State') });
+    expect(outputNames(Template.fromStack(shop))).toEqual(outputNames(state, pipeline));
+    expect(() => new State(shop, 'Second', { deployment: 'Second' })).toThrow(
+      'Shop has SubscriptionsTable already, which is an output of Posthaste',
+    );
+  });
+
+  it('does not leave its outputs to others of the same name', () => {
+    const shop = new Stack(testApp(), 'Shop');
+    new CfnOutput(shop, 'ApiUrl', { value: 'https://shop.example.com' });
+    const state = new State(shop, 'State');
+    expect(() => new Pipeline(shop, 'Pipeline', { state })).toThrow('Shop has ApiUrl already');
   });
 
   it('notifies a topic of the app, which exists before the alarms, so that nothing looks it up', () => {
