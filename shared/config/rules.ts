@@ -76,10 +76,12 @@ export function parseValue(given: unknown): unknown {
   }
 }
 
-/** A list from JSON or comma-separated text. */
+/** A list from JSON or comma-separated text. Its only item may look like JSON: an audience can be a number. */
 function parseList(given: unknown): unknown {
   const value = parseValue(given);
-  return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
+  if (typeof given !== 'string' || Array.isArray(value)) return value;
+  const text = typeof value === 'string' ? value : given;
+  return text.split(',').map((part) => part.trim());
 }
 
 export function wholeNumber(unit: string, from: number, to: number) {

@@ -223,6 +223,12 @@ describe('the authorisation of the API', () => {
     });
   });
 
+  it('takes an audience that is a number, as some issuers name their clients', () => {
+    const given = { apiAuthorization: 'jwt', jwtIssuer: 'https://id.example.com' };
+    const { apiAuthorization } = parseSettings({ ...given, jwtAudience: '407408718192000013' });
+    expect(apiAuthorization).toMatchObject({ audience: ['407408718192000013'] });
+  });
+
   it('refuses settings for tokens if it is IAM', () => {
     expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
     expect(problemsWith({ jwtQueuesClaim: 'queues' })[0]).toMatch(/^jwtQueuesClaim /);
