@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Token } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { type IVpc, type SubnetSelection, SubnetType } from 'aws-cdk-lib/aws-ec2';
 import {
@@ -143,6 +143,7 @@ function chooseVpc({ pipeline, cluster, vpc }: WorkerServiceProps): IVpc {
 }
 
 function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSeconds }: CompletedProps): void {
+  refuseTokens({ minCount, maxCount, shutdownTime: shutdownSeconds });
   const { settings, staticAddresses } = pipeline.state;
   const longest = MAX_STOP_SECONDS - MARGIN_SECONDS;
   const rules: [isKept: boolean, problem: string][] = [
@@ -151,7 +152,10 @@ function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSecon
       vpc === (staticAddresses?.vpc ?? vpc) || !steps.includes('deliver'),
       'cluster or vpc must be in state.staticAddresses.vpc: requests would come from other addresses',
     ],
-    [steps.length > 0, 'steps must name at least one step'],
+    [
+      steps.length > 0 && steps.every((step) => workerSteps.includes(step)),
+      `steps must be one or more of ${workerSteps.join(', ')}`,
+    ],
     [minCount >= 1, `minCount (${minCount}) must be at least 1`],
     [maxCount >= minCount, `maxCount (${maxCount}) must be at least minCount (${minCount})`],
     [
@@ -160,6 +164,14 @@ function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSecon
     ],
   ];
   const problems = rules.filter(([isKept]) => !isKept).map(([, problem]) => problem);
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Otherwise they would be compared as the numbers in which CDK hides tokens. */
+function refuseTokens(values: Readonly<Record<string, number>>): void {
+  const problems = Object.entries(values)
+    .filter(([, value]) => Token.isUnresolved(value))
+    .map(([name]) => `${name} must be known at synthesis, but is a token of CDK`);
   if (problems.length > 0) throw new SettingsError(problems);
 }
 

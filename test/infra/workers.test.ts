@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Stack, Token } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets';
@@ -25,6 +25,7 @@ import {
 } from './templates.ts';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
 import { type PosthasteProps } from '../../infra/posthaste-props.ts';
+import type { WorkerStep } from '../../shared/config/rules.ts';
 import { WorkerService, type WorkerServiceProps } from '../../infra/constructs/worker-service.ts';
 
 const image = ContainerImage.fromAsset(fileURLToPath(new URL('../../examples/worker', import.meta.url)), {
@@ -297,7 +298,12 @@ describe('a WorkerService', () => {
     ['cluster or vpc is required', { pipeline: plain }],
     ['vpc cannot be combined with cluster', { ...placed, cluster }],
     ['cluster or vpc must be in state.staticAddresses.vpc', { pipeline: behind, vpc: network }],
-    ['steps must name at least one step', { ...placed, steps: [] }],
+    ['steps must be one or more of dispatch, deliver,', { ...placed, steps: [] }],
+    ['steps must be one or more of dispatch, deliver,', { ...placed, steps: ['delivers' as WorkerStep] }],
+    [
+      'maxCount must be known at synthesis, but is a token of CDK',
+      { ...placed, maxCount: Token.asNumber({ Ref: 'Most' }) },
+    ],
     ['minCount (0) must be at least 1', { ...placed, minCount: 0 }],
     ['maxCount (1) must be at least minCount (2)', { ...placed, minCount: 2, maxCount: 1 }],
     ['shutdownTime (116 s) must be from 3', { ...placed, shutdownTime: Duration.seconds(116) }],
