@@ -212,7 +212,7 @@ function machinery(pipeline: Pipeline, { metricOf, sums }: Lines): Panels {
       },
     },
     Throttled: {
-      good: '0, or a few *AWS calls retried*. Throttled functions mean that the account has too little concurrency.',
+      good: '0, or a few *AWS calls retried*. Throttled functions have no concurrency left: of the account, or of `apiConcurrency`.',
       lines: {
         ...eachFunction(({ lambda }) => lambda.metricThrottles({ statistic: 'sum' })),
         'AWS calls throttled': metricOf(metricNames.awsCallsThrottled),

@@ -241,7 +241,7 @@ export function functionAlarms(pipeline: Pipeline, metricOf: PosthasteMetrics): 
         `${name}Throttles`,
         {
           section: 'FunctionThrottles',
-          summary: `Lambda throttles ${name.toLowerCase()}: the account has too little concurrency.`,
+          summary: `Lambda throttles ${name.toLowerCase()}: it has no concurrency left.`,
           metric: lambda.metricThrottles({ statistic: 'sum', period }),
           ...REPEATED,
         },
