@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { App, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
-import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -440,6 +440,13 @@ describe('the properties of the constructs', () => {
     const stack = new Stack(new App(), 'Shop', { env: { account: '123456789012', region: 'eu-west-1' } });
     const vpc = Vpc.fromLookup(stack, 'Vpc', { vpcName: 'shop' });
     expect(settingsOf({ vpc }).vpc).toMatchObject({ vpcId: 'vpc-12345', subnetIds: ['p-12345', 'p-67890'] });
+  });
+
+  it('are refused if requests would be sent from public subnets, from which a function reaches nothing', () => {
+    const vpc = new Vpc(new Stack(), 'Vpc');
+    expect(problemsWithProps({ vpc, vpcSubnets: { subnetType: SubnetType.PUBLIC } })).toEqual([
+      'vpc must be used by private subnets: from public vpcSubnets a function reaches nothing',
+    ]);
   });
 
   it('are refused if the VPC has no subnets with a way to the internet', () => {

@@ -32,9 +32,12 @@ export class VpcNetwork implements Network {
   readonly subnetIds: readonly string[];
   readonly wayOut: IDependable;
 
-  /** @throws Error if the VPC has no such subnets */
+  /** @throws Error if the VPC has no such subnets, or public ones are among them. It completes "vpc …" */
   constructor(vpc: IVpc, subnets: SubnetSelection = { subnetType: SubnetType.PRIVATE_WITH_EGRESS }) {
     const selected = vpc.selectSubnets(subnets);
+    // A function gets no public address ("Giving Lambda functions access to resources in an Amazon VPC").
+    if (selected.hasPublic)
+      throw new Error('must be used by private subnets: from public vpcSubnets a function reaches nothing');
     this.vpcId = vpc.vpcId;
     this.subnetIds = selected.subnetIds;
     this.wayOut = selected.internetConnectivityEstablished;
