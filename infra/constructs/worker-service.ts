@@ -142,7 +142,8 @@ function chooseVpc({ pipeline, cluster, vpc }: WorkerServiceProps): IVpc {
   return chosen;
 }
 
-function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSeconds }: CompletedProps): void {
+function refuseInvalid({ pipeline, vpc, vpcSubnets, ...props }: CompletedProps): void {
+  const { steps, minCount, maxCount, shutdownSeconds } = props;
   refuseTokens({ minCount, maxCount, shutdownTime: shutdownSeconds });
   const { settings, staticAddresses } = pipeline.state;
   const longest = MAX_STOP_SECONDS - MARGIN_SECONDS;
@@ -151,6 +152,10 @@ function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSecon
     [
       vpc === (staticAddresses?.vpc ?? vpc) || !steps.includes('deliver'),
       'cluster or vpc must be in state.staticAddresses.vpc: requests would come from other addresses',
+    ],
+    [
+      !vpc.selectSubnets(vpcSubnets).hasPublic,
+      'vpcSubnets must be private: tasks get no public address, so from public ones they reach nothing',
     ],
     [
       steps.length > 0 && steps.every((step) => workerSteps.includes(step)),

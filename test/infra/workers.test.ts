@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Duration, Stack, Token } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets';
 import { Cluster, ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -304,6 +304,7 @@ describe('a WorkerService', () => {
       'maxCount must be known at synthesis, but is a token of CDK',
       { ...placed, maxCount: Token.asNumber({ Ref: 'Most' }) },
     ],
+    ['vpcSubnets must be private', { ...placed, vpcSubnets: { subnetType: SubnetType.PUBLIC } }],
     ['minCount (0) must be at least 1', { ...placed, minCount: 0 }],
     ['maxCount (1) must be at least minCount (2)', { ...placed, minCount: 2, maxCount: 1 }],
     ['shutdownTime (116 s) must be from 3', { ...placed, shutdownTime: Duration.seconds(116) }],
