@@ -21,6 +21,7 @@ const LOG_RETENTION_DAYS = [
 
 /** CodeDeploy's configurations `LambdaCanary10Percent…Minutes`, and none. */
 const CANARY_MINUTES = [0, 5, 10, 15, 30] as const;
+const CANARY = `one of ${CANARY_MINUTES.join(', ')} minutes`;
 
 function concurrency() {
   return wholeNumber('concurrent invocations', 2, 1000);
@@ -114,9 +115,7 @@ export const deploymentSettings = {
       'What does the work: the functions, [workers](worker.md), or both at once. Unless it is `lambda`, there are managed policies for workers. With `worker`, SQS and the timer no longer invoke the functions.',
   },
   canaryMinutes: {
-    rule: z
-      .preprocess(parseValue, z.literal(CANARY_MINUTES, `must be one of ${CANARY_MINUTES.join(', ')}`))
-      .describe(`one of ${CANARY_MINUTES.join(', ')}`),
+    rule: z.preprocess(parseValue, z.literal(CANARY_MINUTES, `must be ${CANARY}`)).describe(CANARY),
     default: 5,
     description:
       'How long a new version of a function gets 10 % of the invocations before it [gets all](operations.md#upgrade), unless it fails. 0, and always with `local`: all at once.',

@@ -254,7 +254,7 @@ export interface PosthasteProps {
   readonly compute?: 'lambda' | 'both' | 'worker';
   /**
    * How long a new version of a function gets 10 % of the invocations before it gets all, unless it fails. 0, and
-   * always with `local`: all at once. Must be one of 0, 5, 10, 15, 30.
+   * always with `local`: all at once. Must be one of 0, 5, 10, 15, 30 minutes.
    * @default Duration.minutes(5)
    */
   readonly canary?: Duration;

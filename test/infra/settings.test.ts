@@ -405,7 +405,7 @@ describe('the properties of the constructs', () => {
     ['staticAddresses creates a separate VPC', { vpc: ids, staticAddresses: 1 }],
     ['zoneIds has an effect only with staticAddresses', { zoneIds: ['use1-az1', 'use1-az2'] }],
     ['zoneIds must be two different zones', { staticAddresses: 1, zoneIds: ['use1-az1', 'use1-az1'] }],
-    ['canary (7) must be one of 0, 5, 10, 15, 30', { canary: Duration.minutes(7) }],
+    ['canary (7) must be one of 0, 5, 10, 15, 30 minutes', { canary: Duration.minutes(7) }],
     ['vpcSubnets has an effect only with vpc', { vpcSubnets: {} }],
     ['messagesPerBatch over 10 needs batchWindow over 0', { messagesPerBatch: 11 }],
     [`alarmTopic ('${TOPIC}') must be an ITopic`, { alarmTopic: TOPIC }],
