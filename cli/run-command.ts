@@ -23,7 +23,7 @@ async function runProgram(args: readonly string[], terminal: Terminal): Promise<
       await complete(args.slice(args.indexOf('--') + 1), terminal);
       return 0;
     }
-    const program = await programFor(args, terminal);
+    const program = await requestedProgram(args, terminal);
     program.hook('preAction', (_, command) => {
       json = command.opts<{ json?: true }>().json === true;
     });
@@ -43,12 +43,16 @@ async function runProgram(args: readonly string[], terminal: Terminal): Promise<
 async function complete(words: readonly string[], terminal: Terminal): Promise<void> {
   // Loaded only here: no other command needs it.
   const { default: tab } = await import('@bomb.sh/tab/commander');
-  // The library adds its own command of that name.
-  const program = await wholeProgram(terminal, 'completion');
   const { offerEventTypes } = await import('./commands/completion/event-type-names.ts');
+  const program = await requestedProgram(words, terminal);
   await offerEventTypes(program, words, terminal);
-  tab(program, { completionCommandName: 'completion' }).parse([...words]);
+  const completion = tab(program, { completionCommandName: SCRIPTS_OF_THE_LIBRARY });
+  completion.commands.delete(SCRIPTS_OF_THE_LIBRARY);
+  completion.parse([...words]);
 }
+
+/** The library adds a command that prints its own scripts, also for shells that ours has none for. */
+const SCRIPTS_OF_THE_LIBRARY = 'scripts-of-the-library';
 
 const DESCRIPTIONS = {
   queue: 'List, show, create, change and delete queues.',
@@ -117,8 +121,15 @@ const LOADERS: Readonly<Record<string, Load>> = {
   completion: async () => (await import('./commands/completion/completion.ts')).addCompletion,
 } satisfies Record<keyof typeof DESCRIPTIONS, Load>;
 
-/** The command with the names of all subcommands. Only the requested one has its options and actions. */
-async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
+/** The command as the words need it. */
+function requestedProgram(words: readonly string[], terminal: Terminal): Promise<Command> {
+  const [first, second] = words.filter((word) => !word.startsWith('-'));
+  const requested = first === 'help' ? second : first;
+  return programWith((name) => name === requested, terminal);
+}
+
+/** The command with the names of all subcommands. Only those that are wanted have their options and actions. */
+export async function programWith(isWanted: (name: string) => boolean, terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal)
     .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
     .version(packageJson.version, '--version', 'print the version');
@@ -128,11 +139,9 @@ async function programFor(words: readonly string[], terminal: Terminal): Promise
       ? 'error: missing command; choose one of those below\n'
       : '',
   );
-  const [first, second] = words.filter((word) => !word.startsWith('-'));
-  const requested = first === 'help' ? second : first;
   for (const [name, description] of Object.entries(DESCRIPTIONS)) {
     const command = program.command(name).description(description);
-    if (requested === name) (await LOADERS[name]?.())?.(command, terminal);
+    if (isWanted(name)) (await LOADERS[name]?.())?.(command, terminal);
   }
   pointToHelp(program, 'posthaste');
   return program;
@@ -142,16 +151,6 @@ async function programFor(words: readonly string[], terminal: Terminal): Promise
 function pointToHelp(command: Command, words: string): void {
   command.showHelpAfterError(`See ${words} --help`);
   for (const inner of command.commands) pointToHelp(inner, `${words} ${inner.name()}`);
-}
-
-/** The command with every subcommand complete, except the one named. */
-export async function wholeProgram(terminal: Terminal, except?: string): Promise<Command> {
-  const program = emptyProgram(terminal);
-  for (const [name, description] of Object.entries(DESCRIPTIONS)) {
-    if (name === except) continue;
-    (await LOADERS[name]?.())?.(program.command(name).description(description), terminal);
-  }
-  return program;
 }
 
 function emptyProgram({ stdout, stderr }: Terminal): Command {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { wholeProgram } from '../../cli/run-command.ts';
+import { programWith } from '../../cli/run-command.ts';
 import { terminalIn } from '../../cli/terminal.ts';
 import { awsStub } from '../support/aws-stub.ts';
 import { ANY_KEYS, captured, leavesOf, posthaste } from '../unit/cli/run-command.ts';
@@ -86,7 +86,7 @@ export const commandLines: Target = {
     });
     const url = stub.config.endpoint;
     const env = { ...plainEnvironment(), ...awsEnvironment(url, ANY_KEYS), POSTHASTE_API_URL: url };
-    const leaves = leavesOf(await wholeProgram(terminalIn(captured()))).filter(
+    const leaves = leavesOf(await programWith(() => true, terminalIn(captured()))).filter(
       ({ words }) => !NOT_RUN.has(words.join(' ')),
     );
     const input = fc.record({

@@ -3,7 +3,6 @@ import type { SQS } from '@aws-sdk/client-sqs';
 import { InvalidArgumentError } from 'commander';
 import { counted } from '../../../api-client/words.ts';
 import { Problem } from '../../../local/install/problem.mjs';
-import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { collect, option, parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
@@ -58,12 +57,14 @@ function parseCheck(text: string): string {
 
 async function runChosen(options: Options, terminal: Terminal): Promise<undefined> {
   const checks = choose(options);
+  // Loaded only here: completion and help would wait for the SDK.
+  const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
   // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
   await withProgress(terminal, async (signal, progress) => {
     const opened = await openDeployment(options, terminal, signal);
     const sqs = sqsClient(opened.deployment.client);
     const receiver = await openReceiver(options, opened, sqs);
-    const world = createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
+    const world = await createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
     announce(world, checks, options, terminal);
     try {
       const results = await runChecks(world, checks, createReport(checks, progress, options, terminal));

@@ -2,7 +2,7 @@ import type { SQS } from '@aws-sdk/client-sqs';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
-import { Publisher } from '../../../client/publisher.ts';
+import type { Publisher } from '../../../client/publisher.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
@@ -62,11 +62,12 @@ export async function openDeployment(
   };
 }
 
-export function createWorld(
+export async function createWorld(
   opened: OpenDeployment,
   given: Pick<World, 'sqs' | 'receiver' | 'load'>,
   sleep: Sleep,
-): World {
+): Promise<World> {
+  const { Publisher } = await import('../../../client/publisher.ts');
   return {
     ...opened,
     ...given,

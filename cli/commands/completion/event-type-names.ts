@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
 import { listEventTypesOfQueue } from '../../../api-client/operations.ts';
-import { openApi } from '../../api/api-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -21,6 +20,8 @@ export async function offerEventTypes(
   const { option, queue } = findOption(program, words);
   if (option === undefined || option.argChoices !== undefined) return;
   try {
+    // Loaded only here: most words to complete need no request.
+    const { openApi } = await import('../../api/api-access.ts');
     const api = await openApi(findDeployment(words), terminal);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const given = { path: { queue }, query: { detailed: false }, signal };

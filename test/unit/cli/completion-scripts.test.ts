@@ -62,6 +62,10 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     // The last line is for the script.
     expect(subcommands.filter((one) => one.startsWith(':'))).toEqual([]);
     expect(await offers('queue', 'delete', '--y')).toEqual(['--yes']);
+    // Fish offers files as well.
+    const shells = await offers('completion', '');
+    expect(shells).toEqual(expect.arrayContaining([...SHELLS]));
+    expect(shells).not.toContain('powershell');
   });
 
   it.runIf(isHere)('evaluates nothing of the line, which the program gets', async () => {

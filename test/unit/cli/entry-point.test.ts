@@ -73,7 +73,20 @@ describe('the command as a process', () => {
   });
 
   // An AWS client or the CDK would take longer to load than all of these.
-  it('loads no package at its start but those for its arguments and its output', async () => {
+  it.each([
+    ['to print', PREVIEW, 'ansi-regex commander get-east-asian-width string-width strip-ansi zod'],
+    ['to complete a command', ['complete', '--', 'que'], '@bomb.sh/tab commander zod'],
+    [
+      'for the help of accept',
+      ['accept', '--help'],
+      '@smithy/core @smithy/signature-v4 @smithy/types @stablelib/base64 commander fast-sha256 ipaddr.js leven standardwebhooks zod',
+    ],
+    [
+      'for the help of worker',
+      ['worker', '--help'],
+      '@smithy/core @smithy/signature-v4 @smithy/types commander leven zod',
+    ],
+  ])('loads no package but those that it needs %s', async (_, args, packages) => {
     const listing = `import { registerHooks } from 'node:module';
       const loaded = new Set();
       registerHooks({
@@ -84,8 +97,8 @@ describe('the command as a process', () => {
       });
       process.on('exit', () => process.stderr.write([...loaded].sort().join(' ').trim()));`;
     const importing = ['--import', `data:text/javascript,${listing}`];
-    const { stderr } = await runHere(execPath, ...importing, COMMAND, ...PREVIEW);
-    expect(stderr).toBe('ansi-regex commander get-east-asian-width string-width strip-ansi zod');
+    const { stderr } = await runHere(execPath, ...importing, COMMAND, ...args);
+    expect(stderr).toBe(packages);
   });
 });
 

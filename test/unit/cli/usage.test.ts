@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { wholeProgram } from '../../../cli/run-command.ts';
+import { programWith } from '../../../cli/run-command.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import { usage } from '../../../local/options.mjs';
 import { captured, leavesOf, type Line, posthaste } from './run-command.ts';
@@ -20,7 +20,7 @@ const helpOf = (command: Command): string => {
 
 let leaves: { name: string; command: Command }[];
 beforeAll(async () => {
-  const all = leavesOf(await wholeProgram(terminalIn(captured())));
+  const all = leavesOf(await programWith(() => true, terminalIn(captured())));
   leaves = all.map(({ words, command }) => ({ name: words.join(' '), command }));
 });
 

@@ -45,7 +45,7 @@ async function openPipeline(world: World, name: string, outputs: Outputs): Promi
   const opened = { ...resources, apiUrl, name, client: deployment.client };
   // Without the variables: a given URL or token is that of the accepted deployment.
   const given = { ...world, deployment: opened, access: await resolveApi(opened, {}) };
-  return { ...createWorld(given, world, systemSleep), prefix, undo };
+  return { ...(await createWorld(given, world, systemSleep)), prefix, undo };
 }
 
 /** A delivery, and its requests at the receiver. */

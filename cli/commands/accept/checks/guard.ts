@@ -1,8 +1,6 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { subscribe as subscribeTo } from '../../../../api-client/operations.ts';
 import { isRefusal, orElse } from '../../../../api-client/refusal.ts';
-import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { addressGuard, getPort } from '../../../../shared/adapters/http/address-guard.ts';
 import { variables } from '../../../../shared/config/resources.ts';
@@ -100,14 +98,13 @@ async function writeSubscriber(
   { queue, subscription }: Subscribed,
   url: string,
 ): Promise<void> {
+  const { dynamoClient } = await import('../../../../shared/adapters/dynamodb/client.ts');
   const dynamo = dynamoClient(deployment.client);
-  await dynamo.send(
-    new UpdateCommand({
-      TableName: deployment.subscriptionsTable,
-      Key: subscriptionItemKey(queue, subscription),
-      UpdateExpression: 'SET subscriber = :url',
-      ExpressionAttributeValues: { ':url': url },
-    }),
-  );
+  await dynamo.update({
+    TableName: deployment.subscriptionsTable,
+    Key: subscriptionItemKey(queue, subscription),
+    UpdateExpression: 'SET subscriber = :url',
+    ExpressionAttributeValues: { ':url': url },
+  });
   dynamo.destroy();
 }

@@ -1,5 +1,4 @@
 import { encodeMessage } from '../../../../client/message.ts';
-import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import type { Deployment } from '../../../deployment.ts';
 import { type Check, isNotPermitted, judge, notShown } from '../check.ts';
@@ -59,10 +58,11 @@ const PUBLISH = 'publish';
 
 /** What AWS answers to calls with these credentials. If one is allowed by mistake, it changes nothing. */
 async function tryAll(world: World, client: Deployment['client']): Promise<Record<string, string>> {
-  const [{ DynamoDB }, { KMS }, { Lambda }] = await Promise.all([
+  const [{ DynamoDB }, { KMS }, { Lambda }, { sqsClient }] = await Promise.all([
     import('@aws-sdk/client-dynamodb'),
     import('@aws-sdk/client-kms'),
     import('@aws-sdk/client-lambda'),
+    import('../../../../shared/adapters/sqs/client.ts'),
   ]);
   const { deployment, settings } = world;
   const { ingressQueueUrl: QueueUrl, subscriptionsTable: TableName } = deployment;

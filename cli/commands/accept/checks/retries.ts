@@ -1,4 +1,3 @@
-import { ResourceNotFoundException, Scheduler } from '@aws-sdk/client-scheduler';
 import { getSubscription } from '../../../../api-client/operations.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import { scheduleName } from '../../../../shared/domain/delivery/wake-up-plan.ts';
@@ -192,6 +191,7 @@ async function isScheduleGone(
   { queue, message: messageId, subscription: subscriptionId }: Delivered,
   { attempts }: Pick<DeliveryView, 'attempts'>,
 ): Promise<true | undefined> {
+  const { ResourceNotFoundException, Scheduler } = await import('@aws-sdk/client-scheduler');
   const dueAt = Date.parse(attempts[1]?.dueAt ?? '');
   const Name = scheduleName({ queue, messageId, subscriptionId, bucket: 0 }, 2, dueAt);
   try {
