@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { COMMAND } from '../local/command-name.ts';
 import type { AddTo } from './options/deployed.ts';
 import { reportFailure } from './failure-report.ts';
 import { INTERRUPTED } from './interruption.ts';
@@ -143,7 +144,7 @@ export async function programWith(isWanted: (name: string) => boolean, terminal:
     const command = program.command(name).description(description);
     if (isWanted(name)) (await LOADERS[name]?.())?.(command, terminal);
   }
-  pointToHelp(program, 'posthaste');
+  pointToHelp(program, COMMAND);
   return program;
 }
 

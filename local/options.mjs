@@ -5,7 +5,8 @@ export const usage = `Usage: npm start -- [options]
 Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
 Its data is lost then.
 
-  --once              stop after the demo; exit status 0 if every delivery ended as expected
+  --once              stop after the demo; exit status 0 if every delivery ended
+                      as expected
   --no-demo           deploy without running the demo
   --worker            let posthaste worker do the work in place of the functions
   --port N            port of the local AWS on 127.0.0.1 (default: a free port)

@@ -5,7 +5,7 @@ import { Problem } from '../../local/install/problem.mjs';
 import { openApi, openApiToWrite } from '../api/api-access.ts';
 import type { Terminal } from '../terminal.ts';
 import { option } from './arguments.ts';
-import { type DeploymentOptions, examplesText, parseDeployment } from './deployment-options.ts';
+import { addMore, type DeploymentOptions, parseDeployment } from './deployment-options.ts';
 
 /** Adds what a command takes and does to the command that has its name. */
 export type AddTo = (command: Command, terminal: Terminal) => void;
@@ -64,7 +64,7 @@ export function deployed<Options = unknown>(declaration: Declaration<Options>): 
     for (const option of options) command.addOption(Object.assign(new Option(option.flags), option));
     if (json !== undefined) command.option('--json', `print JSON: ${json}`);
     for (const option of CHOICE) command.addOption(option);
-    command.addHelpText('after', `${more}${WHICH}${examplesText(examples)}`);
+    addMore(command, more + WHICH, examples);
     command.action(() => act(declaration, command, terminal));
   };
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Option } from 'commander';
+import { type Command, type Help, InvalidArgumentError, type Option } from 'commander';
 import { commandText } from '../../local/command-name.ts';
 import { POLL_DECREASES, type PollIntervalOptions } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
@@ -10,13 +10,29 @@ export type DeploymentOptions = DeploymentChoice & { json?: true };
 /** Of commands that poll. */
 export const VERBOSE = option('--verbose', 'say on stderr how long the pauses between polls are');
 
-export function examplesText(examples: readonly string[]): string {
-  return [
-    '',
-    '',
-    `Example${examples.length === 1 ? '' : 's'}:`,
-    ...examples.map((args) => `  $ ${commandText(args)}`),
-  ].join('\n');
+/**
+ * Adds to the help what follows the options: text in the width of the terminal, and examples on one line each, to paste.
+ * Paragraphs of the text begin at the margin, and items two columns from it; their next lines may be further in.
+ */
+export function addMore(command: Command, text: string, examples: readonly string[]): void {
+  const lines = text.replaceAll(/^(\S.*)\n(?=\S)|\n {4,}(?=\S)/gm, '$1 ').split('\n');
+  command.addHelpText('after', () => {
+    const help = command.createHelp();
+    const width = command.configureOutput().getOutHelpWidth?.() ?? 80;
+    return [
+      ...lines.map((line) => wrapLine(line, width, help)),
+      ...(lines.at(-1) === '' ? [] : ['']),
+      `Example${examples.length === 1 ? '' : 's'}:`,
+      ...examples.map((args) => `  $ ${commandText(args)}`),
+    ].join('\n');
+  });
+}
+
+/** The next lines of an item stand below its text, behind its name if there are at least two blanks between. */
+function wrapLine(line: string, width: number, help: Help): string {
+  const [start = ''] = /^ {2}(?:\S+ {2,})?/.exec(line) ?? [];
+  const rest = help.boxWrap(line.slice(start.length), width - start.length);
+  return start + rest.replaceAll('\n', `\n${' '.repeat(start.length)}`);
 }
 
 /** The same rule as for the setting `deployment`, the prefix of stack names. */

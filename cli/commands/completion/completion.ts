@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { shellWord } from '../../../local/command-name.ts';
 import { isPackaged, programFile } from '../../../local/install/paths.mjs';
-import { examplesText } from '../../options/deployment-options.ts';
+import { addMore } from '../../options/deployment-options.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -71,6 +71,6 @@ export function addCompletion(command: Command): void {
     .action((shell: Shell) => {
       const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
       process.stdout.write(completionScript(shell, command.parent?.name() ?? '', program));
-    })
-    .addHelpText('after', `${MORE}${examplesText(['completion bash'])}`);
+    });
+  addMore(command, MORE, ['completion bash']);
 }

@@ -8,7 +8,7 @@ import { commandText, shellWord } from '../../../local/command-name.ts';
 import { CDK_COMMAND, CDK_LIBRARY } from '../../../local/install/npm.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { examplesText } from '../../options/deployment-options.ts';
+import { addMore } from '../../options/deployment-options.ts';
 import { formatPatch, type Patch } from '../../output/patch.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -26,8 +26,8 @@ export function addInit(command: Command, terminal: Terminal): void {
     .argument('[folder]', 'folder of the app', '.')
     .option('--yes', 'write the files without a question')
     .option('--json', 'print JSON: the written files, the lines to add as a patch, and the next commands')
-    .action((folder: string, options: Options) => init(command, resolve(folder), options, terminal))
-    .addHelpText('after', `${MORE}${examplesText(['init', 'init webhooks --yes'])}`);
+    .action((folder: string, options: Options) => init(command, resolve(folder), options, terminal));
+  addMore(command, MORE, ['init', 'init webhooks --yes']);
 }
 
 async function init(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { reportInvalid } from '../../failure-report.ts';
-import { examplesText } from '../../options/deployment-options.ts';
+import { addMore } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { grouped, inWords } from '../../output/text.ts';
@@ -10,10 +10,12 @@ import { addPlanOptions, buildPlan, DAYS_A_MONTH, type PlanOptions } from './loa
 import { type Bill, computePlan, type Line, type Outage, peakNames, type PlanResult } from './planned.ts';
 import { labels, regionPrices } from './prices.ts';
 
-const HELP = `
+const MORE = `
 Works without a deployment. The operations per delivery were counted with npm
 run bench:operations, and prices are AWS list prices; docs/cost-and-performance.md describes
-the method and the assumptions.`;
+the method and the assumptions.
+
+Exit status: 0, or 2 if a value is invalid.`;
 
 const EXAMPLES = [
   'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
@@ -25,9 +27,8 @@ const MAX_PRICES_BYTES = 1024 * 1024;
 
 /** `posthaste plan`: estimated cost and required quotas of a load. */
 export function addPlan(command: Command, terminal: Terminal): void {
-  addPlanOptions(command)
-    .addHelpText('after', `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 if a value is invalid.`)
-    .action((options: PlanOptions) => plan(options, terminal));
+  addPlanOptions(command).action((options: PlanOptions) => plan(options, terminal));
+  addMore(command, MORE, EXAMPLES);
 }
 
 async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {

@@ -16,7 +16,7 @@ import {
 import { type Jitter, POLICY_PRESETS, type PresetName } from '../../../shared/domain/retry/vocabulary.ts';
 import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { reportInvalid } from '../../failure-report.ts';
-import { examplesText } from '../../options/deployment-options.ts';
+import { addMore } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { inWords } from '../../output/text.ts';
@@ -31,14 +31,13 @@ const EXAMPLES = [
   `policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
 ];
 
-const HELP = `
+const MORE = `
 Both options take JSON or the name of a preset. Missing fields come from the
 defaults; {} is a valid policy.
 
-${tableLines(COLUMNS, POLICY_PRESETS.map(presetRow)).join('\n')}
+  ${tableLines(COLUMNS, POLICY_PRESETS.map(presetRow)).join('\n  ')}
 
 Without the time of the attempts. Jitter shortens the average.
-${examplesText(EXAMPLES)}
 
 Exit status: 0, or 2 if a policy is invalid.`;
 
@@ -50,16 +49,16 @@ function presetRow(name: PresetName): string[] {
 
 /** `posthaste policy preview`: the retry schedule that results from the policies of a subscription and its queue. */
 export function addPolicyCommands(policy: Command, terminal: Terminal): void {
-  policy
+  const command = policy
     .command('preview')
     .description('Show the retry schedule of a policy.')
     .option('--policy <POLICY>', '_retry_policy of the subscription')
     .option('--queue-policy <POLICY>', '_retry_policy of the queue')
     .option('--json', 'print JSON: source, policy, retries, totalSeconds')
-    .addHelpText('after', HELP)
     .action((options: PreviewOptions) => {
       preview(options, terminal);
     });
+  addMore(command, MORE, EXAMPLES);
 }
 
 function preview(options: PreviewOptions, terminal: Terminal): void {

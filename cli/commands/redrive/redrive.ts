@@ -44,20 +44,20 @@ export const redrive = deployed<RedriveOptions>({
   ],
   json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
   more: `
-ingress        sends dead letters back to the ingress queue, with the same
-               message ids; with --to-queue to another queue of Posthaste.
-               Those of a queue that was missing (unknown_queue) are skipped
-               while it has no subscription: they would match none. So are
-               those that cannot be read (not_json, data_missing and
-               invalid_field), unless --reason names theirs: for a release
-               that reads them
-delivery       sends dead letters back to the delivery and retry queues
-operation      continues recoveries and cancellations where they stopped
-undeliverable  retries deliveries that were rejected or exhausted, and removes
-               their notices. A delivery that is delivered, cancelled or open
-               by now, that ended again, or whose subscription was deleted,
-               needs no retry: its notice is settled, which means removed
-               without a retry
+  ingress        sends dead letters back to the ingress queue, with the same
+                 message ids; with --to-queue to another queue of Posthaste.
+                 Those of a queue that was missing (unknown_queue) are skipped
+                 while it has no subscription: they would match none. So are
+                 those that cannot be read (not_json, data_missing and
+                 invalid_field), unless --reason names theirs: for a release
+                 that reads them
+  delivery       sends dead letters back to the delivery and retry queues
+  operation      continues recoveries and cancellations where they stopped
+  undeliverable  retries deliveries that were rejected or exhausted, and removes
+                 their notices. A delivery that is delivered, cancelled or open
+                 by now, that ended again, or whose subscription was deleted,
+                 needs no retry: its notice is settled, which means removed
+                 without a retry
 
 Messages that cannot be read or retried are skipped and stay in their queue.
 Only messages sent before the command started are redriven. It is safe to

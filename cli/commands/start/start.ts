@@ -4,7 +4,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { startOnce } from '../../../local/launch.mjs';
 import { startOptions } from '../../../local/options.mjs';
 import { collect } from '../../options/arguments.ts';
-import { examplesText } from '../../options/deployment-options.ts';
+import { addMore } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = Partial<Record<'app' | 'port', string>> & {
@@ -42,8 +42,8 @@ export function addStart(command: Command, terminal: Terminal): void {
       const problem = nodeProblem(process.versions.node, OLDEST_NODE);
       if (problem !== undefined) throw new Problem(problem);
       terminal.exitStatus = await startOnce(start);
-    })
-    .addHelpText('after', `${MORE}${examplesText(['start', "start --app 'node app.mjs'"])}`);
+    });
+  addMore(command, MORE, ['start', "start --app 'node app.mjs'"]);
 }
 
 function checked(command: Command, given: Parameters<typeof startOptions>[0]) {

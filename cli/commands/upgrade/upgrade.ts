@@ -5,7 +5,7 @@ import { ONE_WAY_CHANGES, type OneWayChange } from '../../../shared/adapters/dyn
 import { locateInAws, stackNamed } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { collect, option } from '../../options/arguments.ts';
-import { examplesText, parseDeployment } from '../../options/deployment-options.ts';
+import { addMore, parseDeployment } from '../../options/deployment-options.ts';
 import { tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type NewStack, readAssembly, synthesise } from './assembly.ts';
@@ -43,6 +43,7 @@ compares the templates, and knows replacements of tables, buckets, keys, queues
 and other resources with data only.
 
 Exit status: 0 if nothing with data is replaced or removed, otherwise 1.
+
 To upgrade: ${DEPLOY}
 `;
 
@@ -67,11 +68,8 @@ export function addUpgrade(command: Command, terminal: Terminal): void {
       const report = await check(options, terminal);
       terminal.printResult(options, report, () => reportText(report));
       terminal.exitStatus = report.losses.length === 0 ? 0 : 1;
-    })
-    .addHelpText(
-      'after',
-      `${MORE}${examplesText(['upgrade --check', 'upgrade --check --templates cdk.out --json'])}`,
-    );
+    });
+  addMore(command, MORE, ['upgrade --check', 'upgrade --check --templates cdk.out --json']);
 }
 
 type StackReport = {

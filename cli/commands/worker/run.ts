@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { AwsAccess } from '../../../shared/adapters/aws/client-options.ts';
@@ -121,6 +122,6 @@ function adviceFor(error: unknown): string | undefined {
   if (error instanceof WorkerRefusedError)
     return 'Check the region, the credentials, and the permissions of the worker (docs/worker.md#permissions).';
   if (error instanceof EnvironmentError)
-    return 'posthaste worker --print-env prints the variables of a deployment.';
+    return `${commandText('worker --print-env')} prints the variables of a deployment.`;
   return error instanceof Problem ? '' : undefined;
 }

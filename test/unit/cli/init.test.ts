@@ -70,7 +70,9 @@ describe('posthaste init in an empty folder', () => {
   it('writes nothing without a terminal to ask on, and says what to add', async () => {
     const { status, stderr } = await init();
     expect({ status, files: files() }).toEqual({ status: 2, files: [] });
-    expect(stderr).toBe('error: Write 4 files? Add --yes to do so\nSee posthaste init --help\n');
+    expect(stderr).toBe(
+      'error: Write 4 files? Add --yes to do so\nSee npm run -s posthaste -- init --help\n',
+    );
   });
 
   it.each([
