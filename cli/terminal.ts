@@ -80,8 +80,16 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
   const ask = async (question: string): Promise<string | undefined> => {
     if (stderr.isTTY !== true || host.stdin.isTTY !== true) return undefined;
     stderr.write(question);
-    for await (const line of createInterface({ input: host.stdin })) return line;
-    return '';
+    const lines = createInterface({ input: host.stdin });
+    // The iterator of lines would start to read again after its end, and the process would wait for input.
+    const { promise, resolve } = Promise.withResolvers<string>();
+    lines.once('line', resolve);
+    lines.once('close', () => {
+      resolve('');
+    });
+    const line = await promise;
+    lines.close();
+    return line;
   };
   const print = (line: string): void => {
     stdout.write(`${line}\n`);

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatRanges } from '../../../cli/commands/publish/publish.ts';
@@ -9,7 +10,9 @@ import { withMembers, parseSince, parseTime } from '../../../cli/options/argumen
 import { clockTime, printable, printableJson } from '../../../cli/output/text.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/list.ts';
+import { terminalIn } from '../../../cli/terminal.ts';
 import { anyCharacter } from '../../support/any-character.ts';
+import { captured } from './run-command.ts';
 
 const anyText = fc.string({ unit: anyCharacter });
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -169,6 +172,17 @@ describe('the time of an option', () => {
       expect(() => parseTime(text)).toThrow('Expected a time such as');
     },
   );
+});
+
+it('a question reads the terminal no longer once it is answered, so that the program can end', async () => {
+  const host = captured();
+  Object.assign(host.stdin, { isTTY: true });
+  Object.assign(host.stderr, { isTTY: true });
+  const answer = terminalIn(host).ask('Name? ');
+  host.stdin.write('orders\n');
+  expect(await answer).toBe('orders');
+  await setImmediate();
+  expect(host.stdin.isPaused()).toBe(true);
 });
 
 it('a second Ctrl-C ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
