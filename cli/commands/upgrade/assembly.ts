@@ -61,6 +61,7 @@ export function readAssembly(folder: string): NewStack[] {
 export async function synthesise(
   { app, context = [] }: { app?: string; context?: readonly string[] },
   env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
 ): Promise<string> {
   const program = cdkProgram();
   if (program === undefined) throw new Problem(CDK_MISSING);
@@ -76,7 +77,7 @@ export async function synthesise(
     env,
     cwd: process.cwd(),
     log,
-    signal: new AbortController().signal,
+    signal,
     failure: 'cdk synth failed.',
   });
   return folder;

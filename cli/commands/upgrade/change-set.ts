@@ -8,13 +8,13 @@ import type { Action, Change } from './compare.ts';
 const MAX_BODY_BYTES = 51_200;
 
 /**
- * What CloudFormation says that an update would change. Nothing is deployed: the change set is deleted again.
+ * What CloudFormation says that an update would change. Nothing is deployed: the change set is deleted again, also after Ctrl-C.
  * @throws if the caller may not, or CloudFormation cannot create it
  */
 export async function previewChanges(
   cloudFormation: CloudFormation,
   next: NewStack,
-  { deployed, stackId }: { deployed: { Parameters: object }; stackId: string },
+  { deployed, stackId, signal }: { deployed: { Parameters: object }; stackId: string; signal: AbortSignal },
 ): Promise<Change[]> {
   const { Id: ChangeSetName } = await cloudFormation.createChangeSet({
     StackName: stackId,
@@ -28,7 +28,7 @@ export async function previewChanges(
   });
   const which = { StackName: stackId, ChangeSetName };
   try {
-    return (await awaitChanges(cloudFormation, which)).flatMap(toChange);
+    return (await awaitChanges(cloudFormation, which, signal)).flatMap(toChange);
   } finally {
     await cloudFormation.deleteChangeSet({ ChangeSetName });
   }
@@ -65,6 +65,7 @@ const WAIT = { withinMs: 120_000, interval: { floor: 1, ceiling: 1 } };
 async function awaitChanges(
   client: CloudFormation,
   which: { StackName: string; ChangeSetName: string | undefined },
+  signal: AbortSignal,
 ): Promise<SdkChange[]> {
   const { paginateDescribeChangeSet } = await import('@aws-sdk/client-cloudformation');
   const read = async (): Promise<SdkChange[] | undefined> => {
@@ -80,7 +81,7 @@ async function awaitChanges(
     }
     return changes;
   };
-  const changes = await pollUntil(read, WAIT);
+  const changes = await pollUntil(read, { ...WAIT, signal });
   if (changes !== undefined) return changes;
   throw new Error(`CloudFormation did not finish the change set in ${WAIT.withinMs / 1000} s.`);
 }

@@ -65,7 +65,7 @@ export function addUpgrade(command: Command, terminal: Terminal): void {
     .action(async (options: Options) => {
       if (options.check !== true)
         command.error(`error: only --check exists. To upgrade, run it first, then: ${DEPLOY}`);
-      const report = await check(options, terminal);
+      const report = await terminal.untilInterrupted((signal) => check(options, terminal.env, signal));
       terminal.printResult(options, report, () => reportText(report));
       terminal.exitStatus = report.losses.length === 0 ? 0 : 1;
     });
@@ -95,9 +95,9 @@ type Report = {
 /** `deployed`: undefined for a stack that is not deployed yet. */
 type Compared = { report: StackReport; deployed?: Template };
 
-async function check(options: Options, terminal: Terminal): Promise<Report> {
+async function check(options: Options, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Report> {
   const { place, stack, cloudFormation } = await locateInAws(options.deployment);
-  const folder = options.templates ?? (await synthesise(options, terminal.env));
+  const folder = options.templates ?? (await synthesise(options, env, signal));
   const next = readAssembly(folder);
   if (!next.some(({ name }) => name === stack))
     throw new Problem(
@@ -105,7 +105,7 @@ async function check(options: Options, terminal: Terminal): Promise<Report> {
         'They belong to another deployment.',
     );
   const compared: Compared[] = [];
-  for (const one of next) compared.push(await compareStack(cloudFormation, one, options));
+  for (const one of next) compared.push(await compareStack(cloudFormation, one, options, signal));
   const deployed = compared.flatMap((one) => one.deployed ?? []);
   const [from, to] = [findVersion(deployed), findVersion(next.map(({ template }) => template))];
   const losses = compared.flatMap((one) => lossesIn(one));
@@ -132,7 +132,9 @@ async function compareStack(
   cloudFormation: CloudFormation,
   next: NewStack,
   options: Options,
+  signal: AbortSignal,
 ): Promise<Compared> {
+  signal.throwIfAborted();
   const { name: stack, template } = next;
   const found = await stackNamed(cloudFormation, stack);
   if (found === undefined) {
@@ -146,13 +148,14 @@ async function compareStack(
   if (options.static === true) return { report, deployed };
   try {
     const stackId = found.StackId ?? '';
-    const previewed = await previewChanges(cloudFormation, next, { deployed, stackId });
+    const previewed = await previewChanges(cloudFormation, next, { deployed, stackId, signal });
     const direct = new Set(changes.map(({ logicalId }) => logicalId));
     const { own = [], referring = [] } = Object.groupBy(previewed, ({ logicalId }) =>
       direct.has(logicalId) ? 'own' : 'referring',
     );
     return { report: { stack, source: 'change_set', changes: own, referring }, deployed };
   } catch (cause) {
+    signal.throwIfAborted();
     return { report: { ...report, reason: failureText(cause) }, deployed };
   }
 }

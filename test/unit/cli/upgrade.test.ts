@@ -1,11 +1,12 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { compareTemplates, findLosses, templateSchema } from '../../../cli/commands/upgrade/compare.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { posthaste } from './run-command.ts';
+import { ctrlC, posthaste } from './run-command.ts';
 
 const table = (properties: object, more: object = {}) => ({
   Type: 'AWS::DynamoDB::GlobalTable',
@@ -203,6 +204,37 @@ describe('posthaste upgrade', () => {
         losses: [],
       },
     ]);
+  });
+
+  it('deletes the change set of which it waits for the end at Ctrl-C', async () => {
+    const { pressing, options } = ctrlC();
+    const { asked, env } = await deployed(RESOURCES, {
+      CreateChangeSet: created,
+      get DescribeChangeSet() {
+        return pressing(xml('DescribeChangeSet', '<Status>CREATE_IN_PROGRESS</Status>'))();
+      },
+    });
+    const line = ['upgrade', '--check', '--deployment', 'Shop', '--templates'];
+    const next = assemblyOf('ShopPipeline', RESOURCES);
+    expect(await posthaste([...line, next], { env, ...options })).toMatchObject({ status: 130, stdout: '' });
+    expect(asked.at(-1)).toBe('DeleteChangeSet');
+  });
+
+  it('ends the synthesis at Ctrl-C', async () => {
+    const { press, options } = ctrlC();
+    const { env } = await deployed(RESOURCES, {});
+    const folder = temporaryFolder();
+    const started = path.join(folder, 'started');
+    const app = `sh -c 'echo $$ > ${started}; exec sleep 600'`;
+    const ended = posthaste(['upgrade', '--check', '--deployment', 'Shop', '--app', app], {
+      env,
+      ...options,
+    });
+    await expect.poll(() => existsSync(started)).toBe(true);
+    press();
+    expect(await ended).toMatchObject({ status: 130, stdout: '' });
+    const isRunning = () => spawnSync('kill', ['-0', readFileSync(started, 'utf8').trim()]).status === 0;
+    await expect.poll(isRunning).toBe(false);
   });
 
   it('with --static asks for no change set', async () => {
