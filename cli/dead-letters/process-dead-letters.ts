@@ -62,7 +62,7 @@ export type DeadLetterRequest<Message> = {
   /** Seconds for which a received dead letter stays hidden after a crash. @default HIDDEN_SECONDS */
   hiddenSeconds?: number;
   /** When aborted, the current batch is completed and no further one starts. */
-  signal: AbortSignal;
+  signal?: AbortSignal;
   onProgress?: (tally: Tally) => void;
 };
 
@@ -168,7 +168,7 @@ async function drainQueue<Message>(run: Run<Message>): Promise<RunEnd> {
 
 /** Why a run ends before its queue is empty; undefined if it goes on. */
 function earlyEnd<Message>({ request, handled, held }: Run<Message>): RunEnd | undefined {
-  if (request.signal.aborted) return 'interrupted';
+  if (request.signal?.aborted === true) return 'interrupted';
   if (handled >= (request.limit ?? Infinity)) return 'limit_reached';
   return held.size >= MAX_HELD ? 'crowded' : undefined;
 }

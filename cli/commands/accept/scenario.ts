@@ -200,7 +200,6 @@ export async function takeDeadLetters(
     {
       startedAt: Infinity,
       hiddenSeconds: HIDDEN_SECONDS,
-      signal: new AbortController().signal,
       wants: ({ body }) => body.includes(prefix),
       read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
       handle: (ours) => {

@@ -102,7 +102,7 @@ async function publishOne(
   const { api, isNew } = await openQueue(queue, options, terminal);
   const data = message.data ?? (await readExample(api, isNew ? undefined : queue, options.example ?? ''));
   const body = `{"messages":[${outgoingMessage(1, { ...message, data }).text}]}`;
-  const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
+  const earlier = options.id === undefined || isNew ? undefined : await findEarlier(api, queue, options.id);
   const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
   const [id = ''] = ids;
   const result = { id, ...(noSubscription && { noSubscription }), ...earlier };
@@ -137,7 +137,7 @@ async function openQueue(queue: string, options: Options, terminal: Terminal) {
 }
 
 /** When the message was accepted; undefined if this queue has none, or the caller may only publish. */
-async function findMessage(api: ApiClient, queue: string, id: string) {
+async function findEarlier(api: ApiClient, queue: string, id: string) {
   const isUnknown = (error: unknown): boolean => isNotFound(error) || isForbidden(error);
   const message = await showMessage(api, queue, id).catch(orElse(isUnknown, undefined));
   if (message === undefined || message.view.queueDeleted === true) return undefined;
