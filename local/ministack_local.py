@@ -221,6 +221,8 @@ def write_calls():
     calls, uses = os.environ.get("POSTHASTE_CALL_LOG"), os.environ.get("POSTHASTE_USE_LOG")
     if not calls and not uses:
         return
+    # Beside what reads the log; not in the package.
+    sys.path.append(os.path.join(os.path.dirname(__file__), "../test/support"))
     import ministack_calls
 
     for module, names in ministack_calls.REPLACED:
