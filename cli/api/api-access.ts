@@ -77,9 +77,11 @@ export function resolveApi(deployment: Deployment, env: NodeJS.ProcessEnv): Prom
 
 function checkedUrl(text: string, name = 'POSTHASTE_API_URL'): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new Problem(`${name} must be an http or https URL without a query, not "${text}".`);
-  }
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new Problem(`${name} must be an http or https URL without a query.`);
+  // Not printed: they are secret.
+  if (url.username !== '' || url.password !== '')
+    throw new Problem(`${name} must not have a user or a password.`);
   return text;
 }
 
@@ -106,6 +108,8 @@ async function accessTo(
 }
 
 function byToken(token: string): ApiAccess['authorize'] {
+  // The error of Headers would print it.
+  if (!/^[!-~]+$/.test(token.trim())) throw new Problem('The token must be one word of ASCII characters.');
   return ({ headers }) => {
     const authorized = new Headers(headers);
     authorized.set('authorization', `Bearer ${token}`);

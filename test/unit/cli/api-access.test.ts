@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isAnswer } from '../../../api-client/refusal.ts';
-import { NoAnswerProblem, resolveApi } from '../../../cli/api/api-access.ts';
+import { findApi, NoAnswerProblem, resolveApi } from '../../../cli/api/api-access.ts';
 import { toClientOptions } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -24,6 +24,15 @@ it.each([
   const { apiUrl, authorize } = await resolveApi(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
   const headers = await authorize({ method: 'GET', url: `${apiUrl}/v2/ping`, headers: new Headers() });
   expect(headers.get('authorization')).toMatch(sent);
+});
+
+it.each([
+  ['a URL of the API with a password', { POSTHASTE_API_URL: 'https://ada:geheim@api.example' }],
+  ['a token of several lines', { POSTHASTE_API_URL: 'https://api.example', POSTHASTE_TOKEN: 'a\ngeheim' }],
+])('%s is refused without being printed', async (_, env) => {
+  const refused = findApi({}, env);
+  await expect(refused).rejects.toThrow(/^(?:POSTHASTE_API_URL|The token) must /);
+  await expect(refused).rejects.not.toThrow('geheim');
 });
 
 it('says how a local deployment that has ended is started again', async () => {
