@@ -9,6 +9,9 @@ export const workerSteps = ['dispatch', 'deliver', 'reconcile', 'operate'] as co
 
 export type WorkerStep = (typeof workerSteps)[number];
 
+/** The most messages of each queue that a worker has in flight, by default. */
+export const WORKER_CONCURRENCY = 40;
+
 /** The Lambda functions with tables, named like their folders. */
 export const storingFunctions = [...workerSteps, 'api', 'secrets'] as const;
 

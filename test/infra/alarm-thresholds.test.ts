@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { alarmDefinition, isRaised } from '../support/alarm-state.ts';
 import type { Period } from '../support/metric-math.ts';
 import { alarmsIn } from '../support/monitored.ts';
-import { templatesFor } from './templates.ts';
+import { type Templates, templatesFor } from './templates.ts';
 
 /**
  * Two values of what an alarm watches: the last at which all is well, and the first that is too much, or too little. The
@@ -10,15 +10,16 @@ import { templatesFor } from './templates.ts';
  */
 type Limit = readonly [well: Period, bad: Period, inPeriods: number, ofPeriods: number];
 
-const { monitoring, pipeline } = templatesFor();
-
 /** By name. An alarm on one metric has that as `value`, one on an expression the names in it. */
-const definitions = new Map(
-  [monitoring, pipeline]
-    .flatMap((template) => alarmsIn(template.toJSON()['Resources']))
-    .filter(({ metrics }) => metrics.length > 0)
-    .map(({ name, properties }) => [name.replace('Posthaste-', ''), alarmDefinition(properties)]),
-);
+const definitionsFor = ({ monitoring, pipeline }: Templates) =>
+  new Map(
+    [monitoring, pipeline]
+      .flatMap((template) => alarmsIn(template.toJSON()['Resources']))
+      .filter(({ metrics }) => metrics.length > 0)
+      .map(({ name, properties }) => [name.replace('Posthaste-', ''), alarmDefinition(properties)]),
+  );
+
+const definitions = definitionsFor(templatesFor());
 
 const ofMetric = (well: number, bad: number, inPeriods: number, ofPeriods: number): Limit => [
   { value: well },
@@ -102,5 +103,26 @@ describe('each alarm', () => {
     expect(isRaised(definition, periods(0))).toBe(false);
     expect(isRaised(definition, periods(enough - 1))).toBe(false);
     expect(isRaised(definition, periods(enough))).toBe(true);
+  });
+});
+
+describe('without functions for it', () => {
+  const ofWorkers = definitionsFor(templatesFor({ compute: 'worker' }));
+
+  it.each([
+    'DeliveryAge',
+    'RetryAge',
+    'FirstAttemptsLate',
+    'RetriesLate',
+    'ReconcileWorks',
+    'DeliveriesStuck',
+  ])('no alarm is raised while a subscriber that hangs keeps the only worker busy: %s', (name) => {
+    const definition = ofWorkers.get(name);
+    if (definition === undefined) throw new Error(`No alarm has the name ${name}`);
+    const late = Number.MAX_SAFE_INTEGER;
+    const hanging = Array.from({ length: 5 }, (): Period => ({ value: late, taken: 40, dealtWith: 8 }));
+    expect(isRaised(definition, hanging)).toBe(false);
+    const idle = hanging.map((period) => ({ ...period, taken: 4 }));
+    expect(isRaised(definition, idle)).toBe(true);
   });
 });

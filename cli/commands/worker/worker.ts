@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type WorkerStep, workerSteps } from '../../../shared/config/rules.ts';
+import { WORKER_CONCURRENCY, type WorkerStep, workerSteps } from '../../../shared/config/rules.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { option, wholeNumber } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
@@ -14,7 +14,12 @@ export const worker = deployed<WorkerOptions>({
       parseSteps,
     ).default(workerSteps, 'all'),
     option('--receivers <N>', 'receive loops for each queue', wholeNumber(1, 50), 2),
-    option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumber(1, 500), 40),
+    option(
+      '--concurrency <N>',
+      'messages of each queue in flight at most',
+      wholeNumber(1, 500),
+      WORKER_CONCURRENCY,
+    ),
     option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumber(3, 3600), 25),
     option(
       '--health-port <PORT>',

@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
+import { WORKER_CONCURRENCY } from '../../../shared/config/rules.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -108,14 +109,26 @@ export function figures({ queues, schedules }: Pipeline, metricOf: PosthasteMetr
  */
 const CONNECT_TIMEOUT_SECONDS = 5;
 
-/** A queue of deliver, the most concurrent invocations for it, and the most messages in one of them. */
+/** A queue of deliver, and how many of its messages are in flight while all that works on it is busy. */
 export function firstAttemptWorkers({ state, queues }: Pipeline) {
   const { deliverConcurrency, messagesPerBatch } = state.settings;
-  return { queue: queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
+  return {
+    queue: queues.delivery,
+    inFlight: mostInFlight(state.settings, deliverConcurrency, messagesPerBatch),
+  };
 }
 
 export function retryWorkers({ state, queues }: Pipeline) {
-  return { queue: queues.retry, concurrency: state.settings.retryConcurrency, batch: DEFAULT_BATCH_SIZE };
+  const { retryConcurrency } = state.settings;
+  return {
+    queue: queues.retry,
+    inFlight: mostInFlight(state.settings, retryConcurrency, DEFAULT_BATCH_SIZE),
+  };
+}
+
+/** Without functions that of one worker, because how many there are is not known. */
+function mostInFlight({ compute }: DeploymentSettings, concurrency: number, batch: number): number {
+  return compute === 'worker' ? WORKER_CONCURRENCY : concurrency * batch;
 }
 
 /**
@@ -127,11 +140,11 @@ export function retryWorkers({ state, queues }: Pipeline) {
  */
 export function zeroWhileBusy(
   value: IMetric,
-  { queue, concurrency, batch }: ReturnType<typeof firstAttemptWorkers>,
+  { queue, inFlight }: ReturnType<typeof firstAttemptWorkers>,
   period = Duration.minutes(1),
 ): MathExpression {
   return new MathExpression({
-    expression: `IF(FILL(taken, 0) >= ${(concurrency * batch) / 2} AND FILL(dealtWith, 0) > 0, 0, value)`,
+    expression: `IF(FILL(taken, 0) >= ${inFlight / 2} AND FILL(dealtWith, 0) > 0, 0, value)`,
     usingMetrics: { value, taken: queue.metricInFlight(), dealtWith: queue.metricDeleted() },
     period,
   });
