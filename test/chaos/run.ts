@@ -152,7 +152,9 @@ const reconcileRepeatedly = ({ system, signal, say }: Run, stack: Stack) => {
   const ended = AbortSignal.any([stopping.signal, signal]);
   const loop = (async () => {
     while (!ended.aborted) {
-      await reconcileOnce(system).catch((error: unknown) => say(`Reconcile failed: ${String(error)}`));
+      await reconcileOnce(system).catch((error: unknown) => {
+        say(`Reconcile failed: ${String(error)}`);
+      });
       await pause(5_000, undefined, { signal: ended }).catch(() => undefined);
     }
   })();
