@@ -6,7 +6,11 @@ import {
   type TypeViewer,
 } from '../../../shared/domain/event-type/event-type.ts';
 import type { Page } from '../../../shared/ports/page.ts';
-import { eventTypeView, eventTypeViewSchema } from '../../../shared/wire/views/event-type.ts';
+import {
+  eventTypeView,
+  type EventTypeView,
+  eventTypeViewSchema,
+} from '../../../shared/wire/views/event-type.ts';
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
 import { changedNames } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -141,7 +145,8 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     },
     async ({ params, tenant }) => {
       const queue = await existingQueue(dependencies, params.queue);
-      return jsonAnswer(eventTypeView(await existingType(params.type, toViewer(queue, tenant))));
+      const viewer = toViewer(queue, tenant);
+      return jsonAnswer(viewFor(viewer)(await existingType(params.type, viewer)));
     },
   );
 
@@ -165,10 +170,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     { detailed, ...request }: z.output<typeof listQuery>,
     viewer?: TypeViewer,
   ): Promise<Answer> {
+    const view = viewFor(viewer);
     const page = await pageWithinAnswerSize(
       request,
       (asked) => eventTypes.list(asked, viewer),
-      detailed ? eventTypeView : ({ schema: _schema, example: _example, ...type }) => eventTypeView(type),
+      detailed ? view : ({ schema: _schema, example: _example, ...type }) => view(type),
     );
     return typeList.answer(path, page, { limit: request.limit, ...(!detailed && { detailed: 'false' }) });
   }
@@ -198,6 +204,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
 function toViewer(queue: string, tenant: Tenant | undefined): TypeViewer {
   return { queue, ...(tenant?.eventTypes && { names: tenant.eventTypes }) };
+}
+
+/** A queue does not see which other queues see a type: they can be those of other tenants. */
+function viewFor(viewer: TypeViewer): (type: EventType) => EventTypeView {
+  return viewer === undefined ? eventTypeView : ({ queues: _queues, ...type }) => eventTypeView(type);
 }
 
 const TYPES_PER_READ = 1_000;

@@ -209,7 +209,7 @@ function checkAnswer(answer: Answer, admission: Admission): Answer {
 }
 
 /** Every answer of a portal route has what is redacted in these fields, or in itself. */
-const NESTED: ReadonlySet<string> = new Set(['subscriptions', 'deliveries', 'delivery', 'event_types']);
+const NESTED: ReadonlySet<string> = new Set(['subscriptions', 'deliveries', 'delivery']);
 
 function redact(answer: Item, admission: Admission): Item {
   return Object.fromEntries(
@@ -227,14 +227,8 @@ function redactNested(value: unknown, admission: Admission): unknown {
 
 const SHOWN_OPTIONS = [...TENANT_OPTIONS, '_retry_policy'];
 
-/**
- * `secret`: of a new endpoint. `options`: of an endpoint. `attempts`, `lateResults`: of a delivery. `queues`: of an event
- * type, which names other tenants.
- */
-function redactItem(
-  { secret, options, attempts, lateResults, queues: _queues, ...item }: Item,
-  admission: Admission,
-): Item {
+/** `secret`: of a new endpoint. `options`: of an endpoint. `attempts`, `lateResults`: of a delivery. */
+function redactItem({ secret, options, attempts, lateResults, ...item }: Item, admission: Admission): Item {
   const { capabilities } = admission.session;
   // A test and a retry answer with the delivery, too.
   const seesBodies = admission.portal.responseBodies && capabilities.includes('deliveries');

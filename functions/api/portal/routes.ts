@@ -21,8 +21,8 @@ import { portalLinkSchema, portalSessionSchema } from '../../../shared/wire/view
 import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
 import { errorSchema, notFound, RefusedRequest } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
-import { messageType, seconds } from '../fields.ts';
-import { MAX_EVENT_TYPES } from '../subscriptions/options.ts';
+import { seconds } from '../fields.ts';
+import { eventTypes } from '../subscriptions/options.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { namePrincipal, noSession, requireCurrent } from './session.ts';
 
@@ -33,10 +33,7 @@ const linkRequest = z.strictObject({
     .array(z.enum(CAPABILITIES, `must be among ${CAPABILITIES.join(', ')}`))
     .overwrite((given) => [...new Set(given)])
     .describe('What the customer may do besides seeing endpoints, their health, event types and charts.'),
-  event_types: z
-    .array(messageType)
-    .min(1)
-    .max(MAX_EVENT_TYPES)
+  event_types: eventTypes
     .describe('The event types that endpoints may choose. By default all.')
     .exactOptional(),
   expires_in: seconds(LINK_SECONDS.least, LINK_SECONDS.most)

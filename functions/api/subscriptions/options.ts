@@ -12,12 +12,14 @@ import { messageType, perSecondField, seconds } from '../fields.ts';
 import { authOption } from './auth-option.ts';
 import { postHeaderRecord, postHeaders } from './post-headers.ts';
 
-/** As many as a link of the portal has. */
-export const MAX_EVENT_TYPES = 100;
+const MAX_EVENT_TYPES = 100;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
 
-/** Types match exactly. An asterisk is refused, because it looks like a wildcard but would match nothing. */
-const eventTypes = z
+/**
+ * What a subscription or a link of the portal names. Types match exactly. An asterisk is refused, because it looks like a
+ * wildcard but would match nothing.
+ */
+export const eventTypes = z
   .array(
     messageType.refine((type) => !type.includes('*'), 'must not hold *: types match exactly'),
     EVENT_TYPES_RULE,

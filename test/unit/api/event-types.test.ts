@@ -145,12 +145,23 @@ describe('the types that a queue sees', () => {
       expect((await call('GET', `${OF_ORDERS}/${name}`)).status).toBe(status);
   });
 
+  it('do not name the other queues that see them, which can be those of other tenants', async ({
+    call,
+    get,
+  }) => {
+    await call('PUT', CREATED, { queues: ['orders', 'acme'] });
+    for (const path of [OF_ORDERS, `${OF_ORDERS}?detailed=false`, `${OF_ORDERS}/order.created`])
+      expect(JSON.stringify(await get(path))).not.toContain('acme');
+    expect(await get(CREATED)).toMatchObject({ queues: ['orders', 'acme'] });
+  });
+
   it.for([TYPES, OF_ORDERS])(
     'are listed without schemas and examples, if asked: %s',
     async (path, { call, get }) => {
       for (const name of ['a', 'b']) await call('PUT', `${TYPES}/${name}`, FULL);
-      const { schema: _schema, example: _example, ...rest } = FULL;
-      const view = { ...rest, created_at: NOON_TEXT, changed_at: NOON_TEXT };
+      const { schema: _schema, example: _example, queues, ...rest } = FULL;
+      const times = { created_at: NOON_TEXT, changed_at: NOON_TEXT };
+      const view = { ...rest, ...(path === TYPES && { queues }), ...times };
       const next = `${path}?limit=1&detailed=false&marker=`;
       const found = z
         .object({

@@ -108,6 +108,7 @@ describe('a link to the portal', () => {
     [{ capabilities: ['own'] }, 'capabilities[0]'],
     [{ capabilities: undefined }, 'capabilities'],
     [{ event_types: [] }, 'event_types'],
+    [{ event_types: ['order.*'] }, 'event_types[0]'],
     [{ expires_in: 59 }, 'expires_in'],
     [{ expires_in: 604_801 }, 'expires_in'],
     [{ session_id: 'a.b' }, 'session_id'],
