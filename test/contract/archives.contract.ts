@@ -74,6 +74,17 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await found()).toMatchObject({ deletedAt: SOME_TIME });
       });
 
+      it('end with a subscription that expires before', async () => {
+        const expiring = { ...subscription, expiresAt: SOME_TIME + 10 };
+        await registry.changeSubscription(target(), () => expiring);
+        const marked = await registry.markDeleted(target(), UNTIL);
+        expect(marked).toMatchObject({ restorableUntil: SOME_TIME + 10 });
+        const listed = async (now: number) =>
+          (await registry.listArchivedSubscriptions(queue.name, ALL, now)).items.length;
+        expect([await listed(SOME_TIME + 9), await listed(SOME_TIME + 10)]).toEqual([1, 0]);
+        expect(await registry.restoreSubscription(target(SOME_TIME + 10))).toEqual({ kind: 'missing' });
+      });
+
       it.each(['is still marked', 'was removed'])('bring it back where its record %s', async (how) => {
         await registry.markDeleted(target(), UNTIL);
         if (how === 'was removed') await registry.removeMarked(queue.name, subscription.id);

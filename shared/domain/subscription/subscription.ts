@@ -201,6 +201,17 @@ export type Subscription = z.infer<typeof subscriptionSchema>;
 /** When something was deleted, and until when that can be undone. Milliseconds since the epoch. */
 export type Deletion = { deletedAt: number; restorableUntil: number };
 
+/** Until when a subscription can be restored that is deleted `now`. Undefined: it leaves no archive. */
+export function planDeletion(
+  subscription: Subscription,
+  now: number,
+  restorableUntil: number | undefined,
+): Deletion | undefined {
+  if (restorableUntil === undefined || !isPresent(subscription, now)) return undefined;
+  const { expiresAt = Infinity } = subscription;
+  return { deletedAt: now, restorableUntil: Math.min(restorableUntil, expiresAt) };
+}
+
 export type ArchivedQueue = Deletion & { queue: Queue };
 
 export type ArchivedSubscription = Deletion & { subscription: Subscription };

@@ -13,6 +13,7 @@ import {
   type ArchivedQueue,
   type ArchivedSubscription,
   isPresent,
+  planDeletion,
   type ListedSubscription,
   type Queue,
   type Subscription,
@@ -252,10 +253,7 @@ const subscriptionsOf = (
     markDeleted: ({ queue, subscriptionId, now }, restorableUntil) => {
       const subscription = entries.get(queue)?.subscriptions.get(subscriptionId);
       if (subscription === undefined || subscription.deletedAt !== undefined) return answer(subscription);
-      const deletion =
-        restorableUntil !== undefined && isPresent(subscription, now)
-          ? { deletedAt: now, restorableUntil }
-          : undefined;
+      const deletion = planDeletion(subscription, now, restorableUntil);
       if (deletion) archives.set(archiveKeyOf(queue, subscriptionId), { subscription, ...deletion });
       const marked = frozen({ ...subscription, deletedAt: now, ...deletion });
       entries.get(queue)?.subscriptions.set(subscriptionId, marked);

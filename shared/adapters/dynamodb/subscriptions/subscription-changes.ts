@@ -1,6 +1,5 @@
 import {
-  type Deletion,
-  isPresent,
+  planDeletion,
   type Subscription,
   type SubscriptionKey,
 } from '../../../domain/subscription/subscription.ts';
@@ -111,16 +110,6 @@ async function mark(
   if (deletion !== undefined) return mark(table, found, now, undefined);
   const written = await ifNoConflict(table.update(update.Update));
   return written === undefined ? 'again' : after;
-}
-
-/** Undefined: it leaves no archive. */
-function planDeletion(
-  subscription: Subscription,
-  now: number,
-  restorableUntil: number | undefined,
-): Deletion | undefined {
-  if (restorableUntil === undefined || !isPresent(subscription, now)) return undefined;
-  return { deletedAt: now, restorableUntil };
 }
 
 /** Fields that callers change. The archive must have them as they are, so they must be as read. */
