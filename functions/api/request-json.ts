@@ -52,8 +52,12 @@ const NAMES: Partial<Record<string, string>> = {
 
 /** Error messages for schemas that define none. */
 const plainMessage: z.core.$ZodErrorMap = (issue) => {
-  if (issue.code !== 'invalid_type') return undefined;
-  return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'invalid_type')
+    return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'too_small' && issue.minimum === 1) return 'must not be empty';
+  if (issue.code === 'too_big' && issue.origin === 'string')
+    return `must have at most ${issue.maximum} characters`;
+  return undefined;
 };
 
 function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {

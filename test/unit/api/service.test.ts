@@ -45,6 +45,15 @@ it('lists every path with its methods at GET /v2', async ({ get }) => {
   );
 });
 
+it.for([
+  ['/v2/queues?name=', 'must not be empty'],
+  ['/v2/queues?marker=', 'must not be empty'],
+  [`/v2/queues?name=${'x'.repeat(65)}`, 'must have at most 64 characters'],
+] as const)('says in plain words what is wrong with the query of %s', async ([path, message], { call }) => {
+  const { body } = await call('GET', path);
+  expect(body).toMatchObject({ error: { fields: [{ message }] } });
+});
+
 describe('GET /v2/health', () => {
   it('shows passing checks, the numbers of messages in queues, and the overdue retries', async ({ get }) => {
     expect(healthSchema.parse(await get('/v2/health'))).toEqual({
