@@ -53,7 +53,8 @@ export async function openSealed(text: string, options: OpeningOptions, terminal
   try {
     return await decrypter.decrypt(armor.decode(text), 'text');
   } catch (cause) {
-    throw new Problem(`The sealed file cannot be opened: ${failureText(cause)}.`, { cause });
+    const key = passphraseFile === undefined ? 'key' : 'passphrase';
+    throw new Problem(`The sealed file cannot be opened with this ${key}: ${failureText(cause)}.`, { cause });
   }
 }
 

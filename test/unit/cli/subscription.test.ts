@@ -180,7 +180,7 @@ describe('posthaste subscription', () => {
       const opening = (passphrase: string) =>
         importing(file, ` --passphrase-file ${fileOf('passphrase', passphrase)}`);
       expect((await opening(`${PASSPHRASE}\n`)).body).toBe(line);
-      expect((await opening('incorrect horse')).stderr).toMatch(/cannot be opened/);
+      expect((await opening('incorrect horse')).stderr).toMatch(/cannot be opened with this passphrase/);
       expect((await importing(file, '')).stderr).toMatch(/sealed\. Give its key by --identity-file/);
     });
 
