@@ -105,6 +105,7 @@ async function evidenceFor(
     content: message && toMatchContent({ ...(type !== undefined && { type }), data: message.data }),
     areAllRecorded:
       lastSubscriptionId === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
+    queue,
     isQueueDeleted: wasQueueDeleted(record, queue),
     budget: filterBudget(),
     now: clock.now(),

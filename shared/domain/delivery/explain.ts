@@ -11,8 +11,10 @@ import {
 } from '../message/matching.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
+import { findPauseInForce, type Pausable } from '../subscription/pause.ts';
 import { toWaitingReason } from '../subscription/rate-limit.ts';
 import type { Selection, Subscription } from '../subscription/subscription.ts';
+import type { PausedBy } from '../subscription/vocabulary.ts';
 import { attemptsInRound } from './attempt.ts';
 import { computeStart, type Delivery, isOpen, type OpenDelivery } from './delivery.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
@@ -37,6 +39,8 @@ export type ExplainedPair = { subscription: Subscription | undefined; delivery: 
 export type Evidence = {
   content: MatchContent | undefined;
   areAllRecorded: boolean | undefined;
+  /** Of the name now. */
+  queue: Pausable | undefined;
   /** The queue that accepted the message. */
   isQueueDeleted: boolean;
   budget: PageBudget;
@@ -53,26 +57,36 @@ export function explain(
   { subscription, delivery }: ExplainedPair,
   evidence: Evidence,
 ): Explanation | undefined {
-  return delivery === undefined
-    ? subscription && explainAbsence(message, subscription, evidence)
-    : {
-        verdict: toVerdict(delivery, evidence),
-        certain: true,
-        ...explainWait(delivery, subscription, evidence),
-      };
+  if (delivery === undefined) return subscription && explainAbsence(message, subscription, evidence);
+  const pausedBy = findPausedBy(delivery, subscription, evidence);
+  const verdict = toVerdict(delivery, pausedBy, evidence);
+  return { verdict, certain: true, ...explainWait(delivery, subscription, pausedBy, evidence) };
+}
+
+/** What waits to be received stays where it is during a pause. */
+function findPausedBy(
+  delivery: Delivery,
+  subscription: Subscription | undefined,
+  { queue, now }: Evidence,
+): PausedBy | undefined {
+  if (isPaused(delivery)) return delivery.next?.by === 'queue_pause' ? 'queue' : 'subscription';
+  return isReceivable(delivery) ? findPauseInForce({ queue, subscription }, now)?.by : undefined;
 }
 
 function explainWait(
   delivery: Delivery,
   subscription: Subscription | undefined,
+  pausedBy: PausedBy | undefined,
   { isQueueDeleted }: Evidence,
 ): Pick<Explanation, 'detail'> {
   if (isQueueDeleted) return { detail: 'The queue has been deleted.' };
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
-  if (isPaused(delivery))
-    return { detail: PAUSED_DETAIL[delivery.next?.by === 'queue_pause' ? 'queue' : 'subscription'] };
-  return isReceivable(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
+  if (pausedBy !== undefined) return { detail: PAUSED_DETAIL[pausedBy] };
+  if (!isReceivable(delivery)) return {};
+  return subscription.disabled === undefined
+    ? { detail: 'It waits until its subscriber receives it.' }
+    : { detail: 'Its subscriber cannot receive it until the subscription is enabled.' };
 }
 
 const PAUSED_DETAIL = {
@@ -80,17 +94,21 @@ const PAUSED_DETAIL = {
   queue: 'It waits until the queue is resumed.',
 };
 
-function toVerdict(delivery: Delivery, { isQueueDeleted }: Evidence): ExplainVerdict {
+function toVerdict(
+  delivery: Delivery,
+  pausedBy: PausedBy | undefined,
+  { isQueueDeleted }: Evidence,
+): ExplainVerdict {
   const { status, reason } = delivery;
   // Its subscriptions go first, so that deliver may find none before operate cancels the delivery.
   if (isQueueDeleted && reason === 'subscription_deleted') return 'cancelled';
+  if (pausedBy !== undefined) return 'paused';
   if (isOpen(delivery)) return toOpenVerdict(delivery);
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }
 
 function toOpenVerdict(delivery: OpenDelivery): ExplainVerdict {
   const { status, slot, lease } = delivery;
-  if (isPaused(delivery)) return 'paused';
   return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
 }
 

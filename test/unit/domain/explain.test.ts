@@ -24,6 +24,7 @@ const message: ExplainedMessage = {
 const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   content: toMatchContent({ type: 'order.created', data: '{"order": {"total": 5}}' }),
   areAllRecorded: true,
+  queue: undefined,
   isQueueDeleted: false,
   budget: filterBudget(),
   now: SOME_TIME + HOUR,
@@ -48,6 +49,11 @@ const slot = { at: SOME_TIME + 9 };
 const throttled = { ...slot, reason: 'receiver_throttled' } as const;
 const held = { ...slot, reason: 'circuit_open' } as const;
 const lease = { owner: 'me', until: 1 };
+const pauses = [{ from: SOME_TIME, version: SOME_TIME }];
+const ended = [{ from: SOME_TIME, until: SOME_TIME + 1, version: SOME_TIME }];
+const disabled = { reason: 'manual', at: SOME_TIME } as const;
+
+type Keeping = Partial<Pick<Subscription, 'pauses' | 'disabled'>> & { queue?: Evidence['queue'] };
 
 describe('a delivery explains', () => {
   it.each<[string, DeliveryFields, string]>([
@@ -69,6 +75,24 @@ describe('a delivery explains', () => {
     ['no confirmation', { status: 'cancelled', reason: 'subscription_unconfirmed' }, 'unconfirmed'],
   ])('%s with certainty', (_what, delivery, verdict) => {
     expect(ofDelivery(delivery)).toEqual({ verdict, certain: true });
+  });
+
+  it.each<[string, Keeping, string, string]>([
+    ['nothing', {}, 'pending', 'It waits until its subscriber receives it.'],
+    ['a pause', { pauses }, 'paused', 'It waits until the subscription is resumed.'],
+    ['a pause of the queue', { queue: { pauses } }, 'paused', 'It waits until the queue is resumed.'],
+    ['a pause that is over', { pauses: ended }, 'pending', 'It waits until its subscriber receives it.'],
+    [
+      'a subscription that is disabled',
+      { disabled },
+      'pending',
+      'Its subscriber cannot receive it until the subscription is enabled.',
+    ],
+  ])('what keeps its subscriber from receiving it: %s', (_what, { queue, ...fields }, verdict, detail) => {
+    const delivery = aDelivery({ status: 'pending', next: { ...next, by: 'pull' } });
+    const subscription = aSubscription({ subscriber: 'pull:', ...fields });
+    const explained = explain(message, { subscription, delivery }, evidence({ queue }));
+    expect(explained).toEqual({ verdict, certain: true, detail });
   });
 
   it('what happened before its subscription was deleted', () => {
