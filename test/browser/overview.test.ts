@@ -38,6 +38,21 @@ inBrowser('the first page of the console', () => {
     expect(faults).toEqual([]);
   });
 
+  it('says that a deployment is on this machine, with room for the words', async () => {
+    const { page } = await openPage(there().browser, 'about:blank');
+    await page.route('**/api-local/info', async (route) => {
+      const info = consoleInfoSchema.parse(await (await route.fetch()).json());
+      await route.fulfill({ json: { ...info, deployment: 'the local deployment', isLocal: true } });
+    });
+    await page.goto(there().url);
+    await page.getByText('on this machine').waitFor();
+    expect(
+      await page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.place'))",
+      ),
+    ).toBe(0);
+  });
+
   it('shows figures as loading and totals as incomplete while queues load', async () => {
     const { page } = await openPage(there().browser, 'about:blank');
     const waiting = Promise.withResolvers<undefined>();

@@ -46,8 +46,8 @@ function DeploymentName({ info }: { info: ConsoleInfo | undefined }) {
   return (
     <span class="place">
       <span class="unseen">Deployment </span>
-      {deployment}
-      {isLocal ? <span class="badge">on this machine</span> : <span class="muted"> {region ?? ''}</span>}
+      {isLocal ? 'on this machine' : deployment}
+      {isLocal || region === null ? null : <span class="muted"> {region}</span>}
     </span>
   );
 }

@@ -1,3 +1,4 @@
+import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { LISTED_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
 import { useLiveItems } from '../../live/use-live.ts';
@@ -80,7 +81,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
     wide: true,
     cell: ({ queue, messageId, subscriptionId }) => (
       <a class="id" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
-        {messageId} <span class="muted">to {subscriptionId}</span>
+        {messageId} <span class="muted">to {shortId(subscriptionId)}</span>
       </a>
     ),
   },
