@@ -204,7 +204,8 @@ export const subscriptionUpdate = deployed<UpdateOptions>({
   ],
   json: 'the subscription after the change',
   more: `
-Only the given settings change; --options replaces all options.
+Only the given settings change. --event-type and --header replace all that were
+there, --options replaces all options.
 
 If --url moves the subscription to another origin (scheme, host or port), headers
 that carry credentials and auth are removed: give them again. Requests are then
