@@ -37,7 +37,7 @@ it('the README and the page on cost say what the plan computes for deliveries th
   const busy = await perMillion(100, 10);
   const trickling = await perMillion(1, 1);
 
-  expect(amountsIn('README.md', /succeed at once add \$(\S+) to \$(\S+)/)).toEqual([busy, trickling]);
+  expect(amountsIn('README.md', /succeed at once add \$(\S+) to \$(\d+\.\d\d)/)).toEqual([busy, trickling]);
   const row = /success at once \| +(\S+) \|[^a-z]+\| +(\S+) \|/;
   expect(amountsIn('docs/cost-and-performance.md', row)).toEqual([trickling, busy]);
 });
