@@ -136,6 +136,17 @@ inBrowser('an operator in the console', () => {
     await page.getByText(/_retain_messages/).waitFor();
   });
 
+  it.each([
+    { status: 'rejected', message: 'order-4704', receiver: /analytics/ },
+    { status: 'exhausted', message: 'order-4699', receiver: /billing/ },
+  ])('can send a message again whose delivery was $status', async ({ status, message, receiver }) => {
+    const page = await there().openAt(`#/queues/orders/messages/${message}`);
+    const row = page.getByRole('row', { name: receiver });
+    await row.getByText(status, { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Send again to / }).click();
+    await page.getByRole('heading', { name: 'Send to this subscription' }).waitFor();
+  });
+
   it('finds a subscription, a message and a time with the keyboard alone', async () => {
     const { page } = await there().open();
     await page.getByRole('link', { name: 'orders' }).waitFor();

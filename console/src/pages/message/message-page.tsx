@@ -235,11 +235,15 @@ function ruleText({ rule }: Explained): string | undefined {
 /** What sending would do; undefined where a message cannot be sent. */
 const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
   delivered: 'It was delivered already. The subscriber gets it again, with the same webhook-id.',
+  rejected: 'The subscriber refused it. The subscriber gets it again, with the same webhook-id.',
+  exhausted: 'No attempt succeeded. The retry policy begins anew, with the same webhook-id.',
   filtered: 'The subscription filters this message out. The subscriber gets it this once, and no other.',
   disabled:
     'The subscription was disabled when the message was to be sent. The subscriber gets it like a new one.',
   added_later: 'The subscription is newer than the message. The subscriber gets it like a new one.',
 };
+
+const SENT_BEFORE: readonly Explained['verdict'][] = ['delivered', 'rejected', 'exhausted'];
 
 type SendTo = { message: { queue: string; messageId: string }; to: Explained; onSent: () => void };
 
@@ -252,7 +256,7 @@ function SendMessage(props: SendTo) {
   const button =
     consequence === undefined ? null : (
       <SmallButton onClick={() => setAsked(consequence)}>
-        {to.verdict === 'delivered' ? 'Send again' : 'Send'}
+        {SENT_BEFORE.includes(to.verdict) ? 'Send again' : 'Send'}
         <span class="unseen"> to {receiverText(to)}</span>
       </SmallButton>
     );
