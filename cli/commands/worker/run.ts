@@ -5,6 +5,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { AwsAccess } from '../../../shared/adapters/aws/client-options.ts';
 import { EnvironmentError, type Source } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/resources.ts';
+import type { WorkerStep } from '../../../shared/config/rules.ts';
 import { WorkerRefusedError } from '../../../worker/consume.ts';
 import { startHealthServer } from '../../../worker/health.ts';
 import { runWorker, sqsQueues, type WorkerState, composeSteps } from '../../../worker/run.ts';
@@ -12,8 +13,17 @@ import { workerClock } from '../../../worker/timing.ts';
 import { type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
+import type { PollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { WorkerOptions } from './worker.ts';
+
+export type WorkerOptions = DeploymentChoice &
+  PollOptions &
+  Record<'receivers' | 'concurrency' | 'shutdownSeconds', number> & {
+    steps: readonly WorkerStep[];
+    healthPort?: number;
+    healthHost: string;
+    printEnv?: true;
+  };
 
 /** What a worker runs on. `access`: by default the SDK's region and chain of credentials. */
 type WorkerEnvironment = { environment: Source; access: AwsAccess; place: string };

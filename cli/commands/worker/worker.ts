@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import { WORKER_CONCURRENCY, type WorkerStep, workerSteps } from '../../../shared/config/rules.ts';
-import type { DeploymentChoice } from '../../deployment.ts';
 import { option, wholeNumber } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
-import { checkPolling, pollOptions, type PollOptions } from '../../options/deployment-options.ts';
+import { checkPolling, pollOptions } from '../../options/deployment-options.ts';
+import type { WorkerOptions } from './run.ts';
 
 /** `posthaste worker` */
 export const worker = deployed<WorkerOptions>({
@@ -52,15 +52,6 @@ Exit status: 2 if it cannot start, with the permission that is missing.
     return runChosen(options, terminal);
   },
 });
-
-export type WorkerOptions = DeploymentChoice &
-  PollOptions &
-  Record<'receivers' | 'concurrency' | 'shutdownSeconds', number> & {
-    steps: readonly WorkerStep[];
-    healthPort?: number;
-    healthHost: string;
-    printEnv?: true;
-  };
 
 function parseSteps(text: string): readonly WorkerStep[] {
   const names = text.split(',').map((name) => name.trim());
