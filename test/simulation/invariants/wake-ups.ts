@@ -55,9 +55,12 @@ const leastAfter = ({ writes }: DeliveryCase, { actor }: SentWakeUp): number =>
     ? LEAST_AFTER_FAILURE_MS
     : LEAST_BETWEEN_MS;
 
-/** The cause of a wake-up. A manually changed due time is a different cause. */
-const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string =>
-  found === undefined || isOpen(found) ? `${attempt} due at ${dueAt}` : `round ${found.round} is over`;
+/** The cause of a wake-up. A manually changed due time is a different cause, and so is the lapse of another receive. */
+const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string => {
+  if (found !== undefined && !isOpen(found)) return `round ${found.round} is over`;
+  const receivedAt = found?.lease?.receivedAt;
+  return receivedAt === undefined ? `${attempt} due at ${dueAt}` : `received at ${receivedAt} and lapsed`;
+};
 
 /**
  * The delivery's state when it was postponed. Sending the wake-up may be slow, and the delivery may have ended by
