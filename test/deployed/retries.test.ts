@@ -73,9 +73,12 @@ describe.concurrent('a delivery on the deployed system', () => {
       ...Array<string>(3).fill('backoff'),
       'post_backoff',
     ]);
+    // By the retry queue after a slow attempt (docs/retry-policy.md#from-delay-to-wake-up), as on a busy machine.
+    const immediate = delivery.attempts
+      .slice(0, 2)
+      .map(({ durationMs }) => [durationMs < 2_000 ? 'same_invocation' : 'sqs_delay', 0]);
     expect(startsOf(made)).toEqual([
-      ['same_invocation', 0],
-      ['same_invocation', 0],
+      ...immediate,
       ['sqs_delay', 1],
       ['sqs_delay', 1],
       ['sqs_delay', 2],
