@@ -215,12 +215,15 @@ const workQueues: DeployedTarget = {
       const since = Date.now();
       aws.receiver.forget();
       const { endpoints } = aws.system;
+      const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = endpoints;
+      const queueUrls = [deliveryQueueUrl, retryQueueUrl, operationQueueUrl];
+      const before = await aws.countsOf(queueUrls);
       const work = sampled(nearlyJson(jobs), { seed, runs: runs / 2 }).filter((body) => !isEarly(body));
       const ordered = sampled(nearlyJson(operations), { seed, runs: runs / 4 });
       const half = Math.floor(work.length / 2);
-      await sendTo(aws, endpoints.deliveryQueueUrl, work.slice(0, half));
-      await sendTo(aws, endpoints.retryQueueUrl, work.slice(half));
-      await sendTo(aws, endpoints.operationQueueUrl, ordered);
+      await sendTo(aws, deliveryQueueUrl, work.slice(0, half));
+      await sendTo(aws, retryQueueUrl, work.slice(half));
+      await sendTo(aws, operationQueueUrl, ordered);
       const refused = {
         work: work.filter((body) => !parseWork(body).ok),
         ordered: ordered.filter((body) => !parseOperation(body).ok),
@@ -228,14 +231,11 @@ const workQueues: DeployedTarget = {
       const count = refused.work.length + refused.ordered.length;
       const outcome = { accepted: work.length + ordered.length - count, refused: count };
       return withCheck({ ...outcome, failed: false, input: [...work, ...ordered], error: null }, async () => {
-        const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = endpoints;
-        await aws
-          .drained([deliveryQueueUrl, retryQueueUrl, operationQueueUrl])
-          .catch(async (error: unknown) => {
-            // A fault keeps its message there.
-            await aws.checkFunctions(since, SECRET);
-            throw error;
-          });
+        await aws.drained(queueUrls, before).catch(async (error: unknown) => {
+          // A fault keeps its message there.
+          await aws.checkFunctions(since, SECRET);
+          throw error;
+        });
         const dead = await taken(aws, endpoints.deliveryDeadLetterUrl);
         assert.deepEqual(dead.toSorted(), refused.work.toSorted());
         const deadOperations = await taken(aws, endpoints.operationDeadLetterUrl);

@@ -39,12 +39,15 @@ export const startFuzzedAws = async () => {
   const logsOf = functionLogs(toClientOptions(endpoints));
   const functions = Object.values(endpoints.functions);
 
-  /** Waits until the messages on these queues are processed. */
-  const drained = async (queueUrls: readonly string[]): Promise<void> => {
+  const countsOf = (queueUrls: readonly string[]): Promise<number[]> =>
+    Promise.all(queueUrls.map((url) => messagesOn(system, url)));
+
+  /** Waits until the messages on these queues are processed. `before`: how many may stay on each, such as pauses. */
+  const drained = async (queueUrls: readonly string[], before: readonly number[] = []): Promise<void> => {
     const deadline = Date.now() + DRAINED_WITHIN_MS;
     for (;;) {
-      const counts = await Promise.all(queueUrls.map((url) => messagesOn(system, url)));
-      if (counts.every((count) => count === 0)) return;
+      const counts = await countsOf(queueUrls);
+      if (counts.every((count, index) => count <= (before[index] ?? 0))) return;
       if (Date.now() > deadline)
         throw new HangError(`messages stay on ${queueUrls.join(', ')}: ${counts.join()}`);
       await pause(50);
@@ -75,6 +78,7 @@ export const startFuzzedAws = async () => {
     apiUrl: endpoints.apiUrl,
     system,
     receiver,
+    countsOf,
     drained,
     checkFunctions,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
