@@ -17,7 +17,7 @@ import { target, type Target } from './target.ts';
 const NOT_RUN: ReadonlySet<string> = new Set(['start', 'console', 'worker', 'subscription test']);
 
 /** These write files, or look for the deployment of this machine. */
-const NOT_GIVEN: ReadonlySet<string> = new Set(['--local', '--output', '--yes']);
+const NOT_GIVEN: ReadonlySet<string> = new Set(['--local', '--output', '--out', '--junit', '--yes']);
 
 const value = fc.oneof(
   {
