@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { alarmDefinition, isRaised } from '../support/alarm-state.ts';
 import type { Period } from '../support/metric-math.ts';
-import { alarmsIn } from '../support/monitored.ts';
+import { alarmsIn, LATENESS_ALARMS } from '../support/monitored.ts';
 import { type Templates, templatesFor } from './templates.ts';
 
 /**
@@ -18,6 +18,12 @@ const definitionsFor = ({ monitoring, pipeline }: Templates) =>
       .filter(({ metrics }) => metrics.length > 0)
       .map(({ name, properties }) => [name.replace('Posthaste-', ''), alarmDefinition(properties)]),
   );
+
+const named = (from: ReturnType<typeof definitionsFor>, name: string) => {
+  const definition = from.get(name);
+  if (definition === undefined) throw new Error(`No alarm has the name ${name}`);
+  return definition;
+};
 
 const definitions = definitionsFor(templatesFor());
 
@@ -94,8 +100,7 @@ describe('each alarm', () => {
   });
 
   it.each(Object.entries(limits))('is raised at its limit, and not below: %s', (name, limit) => {
-    const definition = definitions.get(name);
-    if (definition === undefined) throw new Error(`No alarm has the name ${name}`);
+    const definition = named(definitions, name);
     const [well, bad, enough, all] = limit;
     expect(definition).toMatchObject({ DatapointsToAlarm: enough, EvaluationPeriods: all });
     const periods = (count: number): Period[] =>
@@ -109,20 +114,15 @@ describe('each alarm', () => {
 describe('without functions for it', () => {
   const ofWorkers = definitionsFor(templatesFor({ compute: 'worker' }));
 
-  it.each([
-    'DeliveryAge',
-    'RetryAge',
-    'FirstAttemptsLate',
-    'RetriesLate',
-    'ReconcileWorks',
-    'DeliveriesStuck',
-  ])('no alarm is raised while a subscriber that hangs keeps the only worker busy: %s', (name) => {
-    const definition = ofWorkers.get(name);
-    if (definition === undefined) throw new Error(`No alarm has the name ${name}`);
-    const late = Number.MAX_SAFE_INTEGER;
-    const hanging = Array.from({ length: 5 }, (): Period => ({ value: late, taken: 40, dealtWith: 8 }));
-    expect(isRaised(definition, hanging)).toBe(false);
-    const idle = hanging.map((period) => ({ ...period, taken: 4 }));
-    expect(isRaised(definition, idle)).toBe(true);
-  });
+  it.each(LATENESS_ALARMS)(
+    'no alarm is raised while a subscriber that hangs keeps the only worker busy: %s',
+    (name) => {
+      const definition = named(ofWorkers, name);
+      const late = Number.MAX_SAFE_INTEGER;
+      const hanging = Array.from({ length: 5 }, (): Period => ({ value: late, taken: 40, dealtWith: 8 }));
+      expect(isRaised(definition, hanging)).toBe(false);
+      const idle = hanging.map((period) => ({ ...period, taken: 4 }));
+      expect(isRaised(definition, idle)).toBe(true);
+    },
+  );
 });

@@ -20,6 +20,7 @@ import {
   type MonitoredAlarm,
   type Widget,
   widgetsOf,
+  LATENESS_ALARMS,
 } from '../support/monitored.ts';
 import { checkedVariants } from '../../infra/checked-variants.ts';
 import {
@@ -204,14 +205,7 @@ describe('the threshold', () => {
 describe('one subscriber that is down raises no alarm', () => {
   const expressionOf = (name: string): string => JSON.stringify(alarmOf(name).properties['Metrics']);
 
-  it.each([
-    'DeliveryAge',
-    'RetryAge',
-    'FirstAttemptsLate',
-    'RetriesLate',
-    'ReconcileWorks',
-    'DeliveriesStuck',
-  ])('%s is not raised while the workers are busy and make progress', (name) => {
+  it.each(LATENESS_ALARMS)('%s is not raised while the workers are busy and make progress', (name) => {
     expect(expressionOf(name)).toMatch(
       /IF\(FILL\(taken, 0\) >= \d+ AND FILL\(dealtWith, 0\) > 0, 0, value\)/,
     );

@@ -137,3 +137,13 @@ export const graphedIn = (templateResources: unknown): Monitored[] =>
     .filter(({ Type }) => Type === 'AWS::CloudWatch::Dashboard')
     .flatMap(({ Properties }) => widgetsOf(Properties['DashboardBody']))
     .flatMap((widget) => (widget.type === 'metric' ? widget.properties.metrics : []));
+
+/** Alarms on what is late, which a single subscriber that hangs must not raise. */
+export const LATENESS_ALARMS = [
+  'DeliveryAge',
+  'RetryAge',
+  'FirstAttemptsLate',
+  'RetriesLate',
+  'ReconcileWorks',
+  'DeliveriesStuck',
+] as const;
