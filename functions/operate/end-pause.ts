@@ -83,20 +83,43 @@ async function lookAgain(run: OperationRun, { settled, ...operation }: PauseOper
   if (settled !== true) await continueLater(run, { ...operation, settled: true }, SECOND_LOOK_SECONDS);
 }
 
-/** Ends waits that are too long, warns a day before, and looks again later. The rest, if there are more to end. */
+/** Ends waits that are too long, warns a day before, and looks again later. The rest, if there is more to look at now. */
 async function watch(
   run: OperationRun,
   watched: PauseOperation,
   { pause, isPull }: Extract<Found, { kind: 'in_force' }>,
 ): Promise<PauseOperation | undefined> {
   const { ports, settings } = run;
-  const { settled: _, ...operation } = watched;
+  const { settled: _settled, cursor: _cursor, ...operation } = watched;
   const now = ports.clock.now();
-  const longestMs = isPull ? longestWaitMs(settings.retentionMs) : longestPauseMs(settings.retentionMs);
-  if (!isPull && (await endLongWaits(run, operation, now - longestMs))) return operation;
-  const warned = await warnBeforeEnd(run, operation, pause, longestMs);
+  if (!isPull && (await endLongWaits(run, operation, now - longestPauseMs(settings.retentionMs))))
+    return watched;
+  if (operation.warned !== true) {
+    const { waits, marker } = await listWaits(run, watched, isPull);
+    if (await warnBeforeEnd(run, waits, pause)) operation.warned = true;
+    else if (marker !== undefined) return { ...operation, cursor: marker };
+  }
   const leftSeconds = Math.ceil((pause.until === undefined ? Infinity : pause.until - now) / 1000);
-  return continueLater(run, { ...operation, ...warned }, Math.min(MAX_DELAY_SECONDS, leftSeconds));
+  return continueLater(run, operation, Math.min(MAX_DELAY_SECONDS, leftSeconds));
+}
+
+/** Deliveries that wait during a pause, and after how long they are cancelled. */
+type PausedWait = { place: WaitingPlace; longestMs: number };
+
+/** What waits during a pause. Of a queue also what its receivers by pull do not get, a page of subscriptions at a time. */
+async function listWaits(
+  { ports, settings: { retentionMs } }: OperationRun,
+  operation: PauseOperation,
+  isPull: boolean,
+): Promise<{ waits: readonly PausedWait[]; marker?: string }> {
+  const { queue, subscriptionId, cursor } = operation;
+  const pullMs = longestWaitMs(retentionMs);
+  const own = { place: toPlace(operation), longestMs: isPull ? pullMs : longestPauseMs(retentionMs) };
+  if (subscriptionId !== undefined) return { waits: [own] };
+  const { items, ...next } = await ports.registry.listSubscriptions(queue, { limit: PAGE, marker: cursor });
+  const pulls = items.filter(({ destination }) => asPull(destination) !== undefined);
+  const places = pulls.map(({ id }) => ({ place: { queue, subscriptionId: id }, longestMs: pullMs }));
+  return { waits: [own, ...places], ...next };
 }
 
 /** Cancels what has waited since `before`, before its record expires. Returns whether there may be more. */
@@ -113,20 +136,20 @@ async function endLongWaits(run: OperationRun, operation: PauseOperation, before
   return !isWhole && results.includes('written');
 }
 
-/** Notifies the operator once, a day before the first wait ends. */
+/** Notifies the operator a day before the first wait ends. Returns whether it did. */
 async function warnBeforeEnd(
   { ports }: OperationRun,
-  operation: PauseOperation,
+  waits: readonly PausedWait[],
   pause: Pause,
-  longestMs: number,
-): Promise<Pick<PauseOperation, 'warned'>> {
-  if (operation.warned === true) return { warned: true };
-  const place = toPlace(operation);
-  const [oldest] = await ports.deliveries.waiting(place, ports.clock.now() - longestMs + DAY_MS, 1);
-  if (oldest === undefined) return {};
-  const cancelledFrom = oldest.overdueAt + longestMs;
-  await notifyOperator(ports, { type: 'deliveries.expiring', ...place, since: pause.from, cancelledFrom });
-  return { warned: true };
+): Promise<boolean> {
+  for (const { place, longestMs } of waits) {
+    const [oldest] = await ports.deliveries.waiting(place, ports.clock.now() - longestMs + DAY_MS, 1);
+    if (oldest === undefined) continue;
+    const cancelledFrom = oldest.overdueAt + longestMs;
+    await notifyOperator(ports, { type: 'deliveries.expiring', ...place, since: pause.from, cancelledFrom });
+    return true;
+  }
+  return false;
 }
 
 /** Makes a page of what waits due, each at its time. The rest; undefined: another message continues, or nothing waits. */

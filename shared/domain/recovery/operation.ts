@@ -51,6 +51,7 @@ const movingUpOperation = z.object({
 
 /** Brings the subscriptions of a queue back whose restoration has begun. */
 const restorationOperation = z.object({ kind: z.literal('restoration'), queue: storedName });
+
 /**
  * Watches over what waits during a pause, and sends it after its end. Without `subscriptionId`: of a queue. Ends if the pause
  * has another `version`: a later operation does the rest.
@@ -60,7 +61,7 @@ const pauseOperation = z.object({
   queue: storedName,
   subscriptionId: storedName.exactOptional(),
   version: storedMilliseconds,
-  settled: passFields.settled,
+  ...passFields,
   /** The time up to which deliveries have been made due. */
   sentUpTo: storedMilliseconds.exactOptional(),
   /** The operator knows that waiting deliveries are about to be cancelled. */

@@ -291,6 +291,28 @@ describe('a pause in force', () => {
     expect(world.ports.operatorEvents.published).toMatchObject([KEY]);
   });
 
+  it('of a queue warns for its receivers by pull, on whatever page of its subscriptions they are', async () => {
+    const { registry } = world.ports;
+    for (let index = 100; index < 300; index += 1)
+      await addSubscription(
+        registry,
+        aSubscription({ id: `s-${index}`, subscriber: `https://s-${index}.example` }),
+      );
+    await registry.changeSubscription({ ...KEY, now: 0 }, (one) => ({
+      ...one,
+      destination: { kind: 'pull', name: '' },
+    }));
+    const operation = await pauseIt('queue');
+    await wait(1, 'subscription', 14 * DAY - 1);
+    await world.receive(operation);
+    expect(world.ports.operatorEvents.published).toEqual([]);
+    expect(world.queued).toEqual([{ operation, delaySeconds: 900 }]);
+    world.time.now += 1;
+    await world.receive(operation);
+    expect(world.ports.operatorEvents.published).toMatchObject([{ ...KEY, type: 'deliveries.expiring' }]);
+    expect(world.queued[1]).toEqual({ operation: { ...operation, warned: true }, delaySeconds: 900 });
+  });
+
   it('cancels what has waited for the retention, as paused_too_long, before the record expires', async () => {
     const operation = await pauseIt();
     await wait(250, 'subscription', 0);
