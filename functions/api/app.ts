@@ -10,10 +10,10 @@ import { type Api, buildApi, collectRoutes, type ServedRoute } from './serve.ts'
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
   const { routes: first, group } = collectRoutes();
   addMessageRoutes(group('messages'), dependencies);
-  let loaded: Promise<readonly ServedRoute[]> | undefined;
+  let loaded: readonly ServedRoute[] | undefined;
   // On demand, so that producers do not wait for the routes of operators after a cold start.
-  const all = () =>
-    (loaded ??= import('./all-routes.ts').then(({ allRoutes }) => allRoutes(first, dependencies, secrets)));
+  const all = async () =>
+    (loaded ??= (await import('./all-routes.ts')).allRoutes(first, dependencies, secrets));
   const api = buildApi({ first, all }, dependencies);
   // The gate decides what a session may do; there is no token.
   const { answer: answerAdmitted } = buildApi(
