@@ -39,7 +39,9 @@ export function readOptionalJson(body: Uint8Array): Json {
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
-  throw invalidFields(result.error.issues.flatMap(toFieldErrors));
+  const faults = result.error.issues.flatMap(toFieldErrors);
+  // Several checks of a field can have one rule.
+  throw invalidFields([...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()]);
 }
 
 const NAMES: Partial<Record<string, string>> = {

@@ -180,8 +180,9 @@ function applyOperation(
     ).newDocument.metadata;
   } catch (error) {
     if (!(error instanceof jsonPatch.JsonPatchError)) throw error;
-    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${explain(error.name)}`, [
-      { field: `[${index}].${operation.op === 'test' ? 'value' : 'path'}`, message: explain(error.name) },
+    const { field, message } = explain(error.name);
+    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${message}`, [
+      { field: `[${index}].${field}`, message },
     ]);
   }
 }
@@ -193,6 +194,7 @@ function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   );
 }
 
-function explain(name: string): string {
-  return name === 'TEST_OPERATION_FAILED' ? 'differs from the current value' : 'does not exist';
+function explain(name: string): FieldError {
+  if (name === 'TEST_OPERATION_FAILED') return { field: 'value', message: 'differs from the current value' };
+  return { field: name === 'OPERATION_FROM_UNRESOLVABLE' ? 'from' : 'path', message: 'does not exist' };
 }

@@ -204,7 +204,9 @@ describe('PATCH /v2/queues/{queue}', () => {
   it.for<[string, object, string]>([
     ['replaces a missing member', replace('none', 1), '[1].path'],
     ['removes an inherited name', remove('toString'), '[1].path'],
-    ['copies a missing member', copy('none', 'a'), '[1].path'],
+    ['copies a missing member', copy('none', 'a'), '[1].from'],
+    ['moves a missing member', move('none', 'a'), '[1].from'],
+    ['copies to below a missing member', copy('team', 'none/a'), '[1].path'],
     ['adds below a missing member', add('none/a', 1), '[1].path'],
     ['adds beyond the end of a list', add('tags/3', 1), '[1].path'],
     ['uses a name as a list index', replace('tags/first', 1), '[1].path'],

@@ -169,6 +169,11 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
     );
   });
 
+  it('a field that breaks one rule in two ways, and names it once', async ({ call }) => {
+    const body = { subscriber: HOOK, name: `a${'\n'.repeat(128)}b`, ttl: 1e30 };
+    expect(await call('POST', SUBSCRIPTIONS, body)).toMatchObject(invalid('name', 'ttl'));
+  });
+
   it('options over 64 KiB', async ({ subscribe, world }) => {
     const options = { post_data: 'x'.repeat(65_537 - '{"post_data":""}'.length) };
     expect(await subscribe({ options })).toMatchObject(refusal('too_large'));
