@@ -9,6 +9,7 @@ import { rotateSecret } from '../../functions/api/subscriptions/secret-routes.ts
 import { pauseAt, resumeAt } from '../../functions/api/pauses/pause.ts';
 import { deleteQueue } from '../../functions/api/queues/routes.ts';
 import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
+import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type {
   Queue,
@@ -109,7 +110,10 @@ function stepOf(world: SimulatedWorld, change: SubscriptionChange, key: Subscrip
     case 'subscription_unconfirmed':
       return (context) => setConfirmed(context, key, false);
     case 'subscription_secret':
-      return (context) => rotateSecret(context, { ...key, secret: 'v1', graceMs: change.graceMs });
+      return (context) => {
+        const secret = makeSecret('v1', context.randomBytes);
+        return rotateSecret(context, key, { secret, graceMs: change.graceMs });
+      };
     case 'subscription_url': {
       const subscriber = world.receivers.newAddressOf(
         change.id,

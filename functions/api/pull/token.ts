@@ -2,21 +2,18 @@ import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
-import { asPull, type Destination } from '../../../shared/domain/subscription/destination.ts';
+import { asPull } from '../../../shared/domain/subscription/destination.ts';
 import {
   hasPullTokenForm,
   isPullTokenOf,
   makePullToken,
 } from '../../../shared/domain/subscription/pull-token.ts';
-import {
-  isPresent,
-  type Subscription,
-  type SubscriptionKey,
-} from '../../../shared/domain/subscription/subscription.ts';
-import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { timeView } from '../../../shared/wire/fields.ts';
 import type { Caller } from '../audit.ts';
 import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
+import { rotate } from '../subscriptions/rotate.ts';
 import { presentSubscription, requirePull } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
@@ -24,8 +21,6 @@ import { type AddRoute, json, jsonAnswer, optionalJsonBody, type RequestContext 
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
-  MAX_SECRETS,
-  rotateSecrets,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const rotationRequest = z.strictObject({
@@ -55,43 +50,22 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async ({ params, body: { graceSeconds }, caller }) => {
       const key = subscriptionKey(params);
-      const { token, previousExpiresAt } = await rotateToken(dependencies, key, graceSeconds * 1000);
-      const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
+      const found = requirePull(await presentSubscription(dependencies, key));
+      const { token, stored } = makePullToken(dependencies.randomBytes);
+      const end = await rotate(dependencies, found, {
+        what: 'token',
+        made: stored,
+        graceMs: graceSeconds * 1000,
+        heldBy: ({ destination }) => asPull(destination)?.tokens ?? [],
+        give: (tokens, current) => {
+          const { destination } = requirePull(current);
+          return { ...current, destination: { ...destination, tokens } };
+        },
+      });
       dependencies.audit(caller, { change: 'pull_token_rotated', ...key, ...end });
       return jsonAnswer({ token, ...end } satisfies z.input<typeof tokenSchema>);
     },
   );
-}
-
-/** Gives a subscription a new token. @throws RefusedRequest */
-async function rotateToken(
-  { registry, clock, randomBytes }: Pick<ApiDependencies, 'registry' | 'clock' | 'randomBytes'>,
-  key: SubscriptionKey,
-  graceMs: number,
-): Promise<{ token: string; previousExpiresAt?: number }> {
-  const now = clock.now();
-  const { token, stored } = makePullToken(randomBytes);
-  const found = requirePull(await presentSubscription({ registry, clock }, key));
-  const rotation = rotateSecrets(found.destination.tokens ?? [], stored, { now, graceMs });
-  if (rotation.kind === 'too_many')
-    throw new RefusedRequest(
-      'conflict',
-      `${MAX_SECRETS} tokens are valid; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous tokens expire at once`,
-    );
-  const changed = await registry.changeSubscription({ ...key, now }, (current) =>
-    isPresent(current, now) && currentHash(current.destination) === currentHash(found.destination)
-      ? { ...current, destination: { ...found.destination, tokens: rotation.secrets } }
-      : undefined,
-  );
-  if (changed.kind === 'missing') throw notFound('such subscription');
-  if (changed.kind !== 'changed')
-    throw new RefusedRequest('conflict', 'another request gave it a token at the same time');
-  const { previousExpiresAt } = rotation;
-  return { token, ...(previousExpiresAt !== undefined && { previousExpiresAt }) };
-}
-
-function currentHash(destination: Destination): string | undefined {
-  return asPull(destination)?.tokens?.[0]?.tokenHash;
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */

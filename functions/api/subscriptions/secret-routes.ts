@@ -9,24 +9,19 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
-import {
-  type Subscription,
-  type SubscriptionKey,
-  isPresent,
-} from '../../../shared/domain/subscription/subscription.ts';
-import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
+import { isPresent, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import { timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
-import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import { invalidFields, notFound } from '../errors.ts';
 import { presentSubscription } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
+import { rotate } from './rotate.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
-  MAX_SECRETS,
-  rotateSecrets,
   secretsInForce,
   type SealedSecret,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
@@ -51,10 +46,9 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       },
     },
     async ({ params, body, caller }) => {
-      const fields = rotationFields(body);
+      const secret = givenSecret(body) ?? makeSecret(body.type ?? 'v1', dependencies.randomBytes);
       const key = subscriptionKey(params);
-      const { secret, previousExpiresAt } = await rotateSecret(dependencies, { ...key, ...fields });
-      const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
+      const end = await rotateSecret(dependencies, key, { secret, graceMs: body.graceSeconds * 1000 });
       audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
       const publicKey = publicKeyText(secret);
       const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
@@ -133,56 +127,34 @@ const rotationAnswerSchema = z.object({
     .exactOptional(),
 });
 
-/** `secret`: the new secret, or the scheme of a secret to generate. */
-type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number };
-
 /** @throws RefusedRequest `invalid_request` naming the field, never its value. */
-function rotationFields({
+function givenSecret({
   secret: text,
   type,
-  graceSeconds,
-}: z.output<typeof rotationRequestSchema>): RotationFields {
-  const graceMs = graceSeconds * 1000;
-  if (text === undefined) return { secret: type ?? 'v1', graceMs };
+}: z.output<typeof rotationRequestSchema>): SigningSecret | undefined {
+  if (text === undefined) return undefined;
   const secret = parseSecret(text);
   if (secret === undefined) throw invalidFields([{ field: 'secret', message: SECRET_RULE }]);
   if (type !== undefined && type !== secret.scheme) {
     throw invalidFields([{ field: 'type', message: `must be ${secret.scheme}, as the secret is` }]);
   }
-  return { secret, graceMs };
+  return secret;
 }
 
-/**
- * Gives a subscription a new secret. The previous one stays in force until its grace period ends.
- * @throws RefusedRequest
- */
+/** Gives a subscription this secret. @throws RefusedRequest */
 export async function rotateSecret(
-  { registry, clock, secretSealer, randomBytes }: ChangeContext,
-  { queue, subscriptionId, secret: given, graceMs }: SubscriptionKey & RotationFields,
-): Promise<{ secret: SigningSecret; previousExpiresAt: number | undefined }> {
-  const found = await presentSubscription({ registry, clock }, { queue, subscriptionId });
-  const secret = typeof given === 'string' ? makeSecret(given, randomBytes) : given;
-  const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
+  context: ChangeContext,
+  key: SubscriptionKey,
+  { secret, graceMs }: { secret: SigningSecret; graceMs: number },
+): ReturnType<typeof rotate> {
+  const found = await presentSubscription(context, key);
+  const sealed = await context.secretSealer.seal(key, secret);
   const publicKey = publicKeyText(secret);
-  const now = clock.now();
-  const stored: SealedSecret = { sealed, ...(publicKey === undefined ? {} : { publicKey }) };
-  const rotation = rotateSecrets(found.secrets ?? [], stored, { now, graceMs });
-  if (rotation.kind === 'too_many')
-    throw new RefusedRequest(
-      'conflict',
-      `${MAX_SECRETS} secrets are in force; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous secrets expire at once`,
-    );
-  const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
-    sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,
-  );
-  if (changed.kind === 'missing') throw notFound('such subscription');
-  // The caller of the other rotation already has that secret, so it stays.
-  if (changed.kind !== 'changed')
-    throw new RefusedRequest('conflict', 'another request rotated the secret at the same time');
-  return { secret, previousExpiresAt: rotation.previousExpiresAt };
-}
-
-/** Sealing never returns the same text twice, so a different text means that the secret was rotated. */
-function sealedSecret({ secrets }: Subscription): string | undefined {
-  return secrets?.[0]?.sealed;
+  return rotate<SealedSecret>(context, found, {
+    what: 'secret',
+    made: { sealed, ...(publicKey !== undefined && { publicKey }) },
+    graceMs,
+    heldBy: ({ secrets = [] }) => secrets,
+    give: (secrets, current) => ({ ...current, secrets }),
+  });
 }

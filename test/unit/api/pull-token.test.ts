@@ -85,6 +85,18 @@ describe('a pull token', () => {
     expect(await by(tokenSchema.parse(given).token)).toMatchObject({ status: 200 });
   });
 
+  it('does not undo a new name of its subscription', async () => {
+    const { subscriptions } = world;
+    const change = subscriptions.changeSubscription.bind(subscriptions);
+    vi.spyOn(subscriptions, 'changeSubscription').mockImplementationOnce(async (...args) => {
+      expect(await world.call('PATCH', PATH, { subscriber: 'pull:renamed' })).toMatchObject({ status: 200 });
+      return change(...args);
+    });
+    const token = await newToken();
+    expect((await world.call('GET', PATH)).body).toMatchObject({ subscriber: 'pull:renamed' });
+    expect(await by(token)).toMatchObject({ status: 200 });
+  });
+
   it('is one of five at most', async () => {
     for (let count = 0; count < 5; count += 1) await newToken();
     expect(await world.call('POST', `${PATH}/pull-token`)).toMatchObject(refusal('conflict'));
