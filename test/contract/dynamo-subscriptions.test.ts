@@ -20,7 +20,7 @@ import {
   parseDestination,
   withAuth,
 } from '../../shared/domain/subscription/destination.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import {
   QueueBeingDeletedError,
   QueueMissingError,
@@ -30,7 +30,12 @@ import { addSubscription } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, interruptedClient, privateTables } from '../support/dynamo-clients.ts';
+import {
+  clientLosingAResponse,
+  countingClient,
+  interruptedClient,
+  privateTables,
+} from '../support/dynamo-clients.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 import {
   describePullSubscriptionsContract,
@@ -220,6 +225,34 @@ it('gives a new subscriber no credentials that are added for the old one while i
   const found = await registry.findSubscription(target.queue, target.subscriptionId);
   expect(state.isInterrupted).toBe(true);
   expect(found?.destination).toEqual({ kind: 'webhook', url: 'https://other.test/' });
+});
+
+describe('a change that was written, and whose response was lost', () => {
+  const losing = async () => registryOf(table, await clientLosingAResponse(endpoints, 'UpdateItem'));
+
+  it('is a change of a subscription, although it no longer finds the secret that it replaced', async () => {
+    const { subscription, target } = await withQueue('s-1');
+    const after = { ...subscription, secrets: [{ sealed: 'new' }] };
+    const registry = await losing();
+    const rotate = (current: Subscription) => (current.secrets === undefined ? after : undefined);
+    expect(await registry.changeSubscription(target, rotate)).toEqual({
+      kind: 'changed',
+      before: subscription,
+      after,
+    });
+  });
+
+  it('is one change of a queue, not two', async () => {
+    const { queue } = await withQueue();
+    const after = { ...queue, metadata: { ...queue.metadata, list: [1] } };
+    const registry = await losing();
+    const append = ({ metadata, ...current }: Queue): Queue => ({
+      ...current,
+      metadata: { ...metadata, list: [1, ...[metadata['list'] ?? []].flat()] },
+    });
+    expect(await registry.changeQueue(queue.name, append)).toEqual({ kind: 'changed', before: queue, after });
+    expect(await registry.findQueue(queue.name)).toEqual(after);
+  });
 });
 
 describe('the deletion of a queue', () => {

@@ -44,13 +44,16 @@ export const countingClient = (account: LocalAccount) => {
 
 /**
  * A client for this test whose first response is lost after the request arrived, so that it sends the request
- * again.
+ * again. `operation`: such as `UpdateItem`; by default any.
  */
-export const clientLosingAResponse = async (account: LocalAccount): Promise<DynamoDBDocument> => {
+export const clientLosingAResponse = async (
+  account: LocalAccount,
+  operation = '',
+): Promise<DynamoDBDocument> => {
   let lost = false;
-  const relay = await startRelay(account.endpoint, async (_, forward) => {
+  const relay = await startRelay(account.endpoint, async ({ headers }, forward) => {
     const answer = await forward();
-    if (lost) return answer;
+    if (lost || !String(headers['x-amz-target']).endsWith(operation)) return answer;
     lost = true;
     return 'cut';
   });

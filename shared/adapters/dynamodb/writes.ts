@@ -3,6 +3,7 @@ import type { ItemKey } from './record.ts';
 import type { OfTable, Table } from './table.ts';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { RegistryChange } from '../../ports/subscriptions.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import {
   ConditionalCheckFailedException,
@@ -99,12 +100,13 @@ export function findEdits(
     .map((name) => ({ name, from: item[name], to: after[name] }));
 }
 
-/** An update with these edits, on condition that each attribute has its old value and the guards hold. */
-export function buildUpdate(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
+/** An update with these edits and this token, on condition that each attribute has its old value and the guards hold. */
+export function buildUpdate(edits: readonly ItemEdit[], guards: Record<string, unknown>, token?: string) {
   const expr = expression();
   const expected = { ...guards, ...Object.fromEntries(edits.map(({ name, from }) => [name, from])) };
+  const values = Object.fromEntries(edits.map(({ name, to }) => [name, to]));
   return {
-    UpdateExpression: expr.update(Object.fromEntries(edits.map(({ name, to }) => [name, to]))),
+    UpdateExpression: expr.update({ ...values, [TOKEN]: token }),
     ConditionExpression: Object.entries(expected)
       .map(([name, value]) => expr.equal(name, value))
       .join(' AND '),
@@ -277,4 +279,43 @@ export function retryChange<Result>(
 ): Promise<Result> {
   const pause = (tried: number) => clock.sleep(Math.random() * CONTENTION_PAUSE_MS * 2 ** tried);
   return withRetriedWrites(attempt, contended(record), { tries: 8, pause });
+}
+
+/** A record as a table item and as a domain value. */
+export type Stored<Of> = { item: Record<string, unknown>; current: Of };
+
+/** A change to write. `token`: for `buildUpdate`. */
+export type PlannedChange<Of> = { found: Stored<Of>; after: Of; edits: readonly ItemEdit[]; token: string };
+
+type Changing<Of, Refusal> = {
+  find: () => Promise<Stored<Of> | undefined>;
+  change: (current: Of) => Of;
+  toItem: (of: Of) => Record<string, unknown>;
+  /** `again`: a concurrent write interfered. */
+  write: (planned: PlannedChange<Of>) => Promise<'written' | 'again' | Refusal>;
+};
+
+const newToken = writeTokens();
+
+/** Changes a record as read, and writes what differs. @throws ContendedError, and errors of `change` */
+export function changeStored<Of, Refusal = never>(
+  table: RegistryTable,
+  record: string,
+  { find, change, toItem, write }: Changing<Of, Refusal>,
+): Promise<RegistryChange<Of> | Refusal> {
+  const token = newToken();
+  let planned: RegistryChange<Of> | undefined;
+  return retryChange(table, record, async () => {
+    const found = await find();
+    if (found === undefined) return { kind: 'missing' };
+    const { item, current: before } = found;
+    // What interfered was the first copy of this write.
+    if (planned !== undefined && item[TOKEN] === token) return planned;
+    const after = change(before);
+    const edits = findEdits(item, toItem(before), toItem(after));
+    if (edits.length === 0) return { kind: 'left', current: before };
+    planned = { kind: 'changed', before, after };
+    const result = await write({ found, after, edits, token });
+    return result === 'written' ? planned : result;
+  });
 }

@@ -14,10 +14,10 @@ import { archiveSubscriptions, putArchive, queueArchiveKey } from './archives.ts
 import {
   ABSENT,
   buildUpdate,
+  changeStored,
   conditional,
   EXISTS,
   expression,
-  findEdits,
   ifConditionHolds,
   ifNoConflict,
   putIfAbsent,
@@ -210,17 +210,18 @@ export function changeQueue(
   change: (current: Queue) => Queue,
 ): Promise<RegistryChange<Queue>> {
   const Key = queueItemKey(name);
-  const attempt = async (): Promise<RegistryChange<Queue> | 'again'> => {
-    const item = await readItem(table, Key);
-    if (item === undefined || isDeletedQueue(item)) return { kind: 'missing' };
-    const before = toQueue(item);
-    const after = change(before);
-    const edits = findEdits(item, toQueueAttributes(before), toQueueAttributes(after));
-    if (edits.length === 0) return { kind: 'left', current: before };
-    // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
-    const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-    const write = table.update({ Key, ...buildUpdate(edits, guards) });
-    return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
-  };
-  return retryChange(table, `queue ${name}`, attempt);
+  return changeStored<Queue>(table, `queue ${name}`, {
+    find: async () => {
+      const item = await readItem(table, Key);
+      return item === undefined || isDeletedQueue(item) ? undefined : { item, current: toQueue(item) };
+    },
+    change,
+    toItem: toQueueAttributes,
+    write: async ({ found: { item }, edits, token }) => {
+      // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
+      const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
+      const written = await ifNoConflict(table.update({ Key, ...buildUpdate(edits, guards, token) }));
+      return written === undefined ? 'again' : 'written';
+    },
+  });
 }

@@ -7,13 +7,16 @@ import type { SubscriptionAt, Registry } from '../../../ports/subscriptions.ts';
 import { putArchive, subscriptionArchiveKey } from './archives.ts';
 import {
   buildUpdate,
+  changeStored,
   findEdits,
   ifConditionHolds,
   ifNoConflict,
   type ItemEdit,
+  type PlannedChange,
   type RefusedWrite,
   type RegistryTable,
   retryChange,
+  type Stored,
   type TableWrite,
   transactWrite,
 } from '../writes.ts';
@@ -30,26 +33,20 @@ import {
   toSubscriptionItem,
 } from './subscription-item.ts';
 
-type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
-
-/** A subscription as a table item and as a domain value. */
-type StoredSubscription = { item: Record<string, unknown>; subscription: Subscription };
-
 export function changeSubscription(
   table: RegistryTable,
   target: SubscriptionAt,
   change: (current: Subscription) => Subscription | undefined,
-): Promise<ChangeResult> {
-  const attempt = async (): Promise<ChangeResult | 'again'> => {
-    const found = await findStored(table, target);
-    if (found === undefined || isMarked(found)) return { kind: 'missing' };
-    const before = found.subscription;
-    const after = change(before) ?? before;
-    const edits = findEdits(found.item, toSubscriptionItem(before), toSubscriptionItem(after));
-    if (edits.length === 0) return { kind: 'left', current: before };
-    return writeChange(table, target, { found, after, edits });
-  };
-  return retryChange(table, describeTarget(target), attempt);
+): ReturnType<Registry['changeSubscription']> {
+  return changeStored(table, describeTarget(target), {
+    find: async () => {
+      const found = await findStored(table, target);
+      return found === undefined || isMarked(found) ? undefined : found;
+    },
+    change: (current) => change(current) ?? current,
+    toItem: toSubscriptionItem,
+    write: (planned) => writeChange(table, target, planned),
+  });
 }
 
 /**
@@ -63,7 +60,7 @@ export function markDeleted(
 ): Promise<Subscription | undefined> {
   const attempt = async () => {
     const found = await findStored(table, target);
-    if (found === undefined || isMarked(found)) return found?.subscription;
+    if (found === undefined || isMarked(found)) return found?.current;
     return mark(table, found, target.now, restorableUntil);
   };
   return retryChange(table, describeTarget(target), attempt);
@@ -88,11 +85,11 @@ function describeTarget({ queue, subscriptionId }: SubscriptionKey): string {
 
 async function mark(
   table: RegistryTable,
-  found: StoredSubscription,
+  found: Stored<Subscription>,
   now: number,
   until: number | undefined,
 ): Promise<Subscription | 'again'> {
-  const { item, subscription: before } = found;
+  const { item, current: before } = found;
   const deletion = planDeletion(before, now, until);
   const after = { ...before, deletedAt: now, ...deletion };
   const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
@@ -115,44 +112,42 @@ async function mark(
 /** Fields that callers change. The archive must have them as they are, so they must be as read. */
 const ARCHIVED_FIELDS = ['secrets', 'options', 'auth', 'pullTokens', 'pauses'] as const;
 
-function isMarked({ subscription }: StoredSubscription): boolean {
-  return subscription.deletedAt !== undefined;
+function isMarked({ current }: Stored<Subscription>): boolean {
+  return current.deletedAt !== undefined;
 }
 
 /** Undefined also if its queue is deleted. */
 export async function findStored(
   table: RegistryTable,
   { queue, subscriptionId }: SubscriptionKey,
-): Promise<StoredSubscription | undefined> {
+): Promise<Stored<Subscription> | undefined> {
   const [queueItem, item] = await Promise.all([
     readItem(table, queueItemKey(queue)),
     readItem(table, subscriptionItemKey(queue, subscriptionId)),
   ]);
   return item === undefined || isDeletedQueue(queueItem)
     ? undefined
-    : { item, subscription: toSubscription(item) };
+    : { item, current: toSubscription(item) };
 }
 
 async function writeChange(
   table: RegistryTable,
   { now }: SubscriptionAt,
-  planned: { found: StoredSubscription; after: Subscription; edits: readonly ItemEdit[] },
-): Promise<ChangeResult | 'again'> {
-  const { found, after, edits } = planned;
-  const before = found.subscription;
-  const changed = { kind: 'changed' as const, before, after };
+  { found, after, edits, token }: PlannedChange<Subscription>,
+): Promise<'written' | 'again' | Conflict> {
+  const before = found.current;
   const claims = claimsFor(before, after, now);
   const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
-    const { Update } = updateOfSubscription(found, edits, guards);
+    const { Update } = updateOfSubscription(found, edits, guards, token);
     const written = await ifNoConflict(table.update(Update));
-    return written === undefined ? 'again' : changed;
+    return written === undefined ? 'again' : 'written';
   }
-  const update = updateOfSubscription(found, edits, [...CLAIM_FIELDS, ...guards]);
+  const update = updateOfSubscription(found, edits, [...CLAIM_FIELDS, ...guards], token);
   const result = await transactWrite(table, [update, ...claims]);
-  if (result.kind === 'written') return changed;
+  if (result.kind === 'written') return 'written';
   const refusal = afterRefusal(result.writes);
-  if (refusal === 'again' || refusal.kind !== 'conflict') return refusal;
+  if (refusal === 'again') return refusal;
   return (await releaseSubscriber(table, after, refusal.subscriptionId)) ? 'again' : refusal;
 }
 
@@ -162,7 +157,9 @@ async function writeChange(
  */
 const FIELDS_OF_SUBSCRIBER = ['disabled', 'failing', 'pressure', 'options', 'auth'] as const;
 
-function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
+type Conflict = { kind: 'conflict'; subscriptionId: string };
+
+function afterRefusal([update, claim]: readonly RefusedWrite[]): Conflict | 'again' {
   return update?.failed !== true && claim?.failed === true
     ? { kind: 'conflict', subscriptionId: toHolder(claim.item) }
     : 'again';
@@ -188,15 +185,16 @@ function claimsFor(before: Subscription, after: Subscription, now: number): read
 }
 
 function updateOfSubscription(
-  { item, subscription }: StoredSubscription,
+  { item, current }: Stored<Subscription>,
   edits: readonly ItemEdit[],
   guards: readonly string[],
+  token?: string,
 ) {
   return {
     Update: {
-      Key: subscriptionItemKey(subscription.queue, subscription.id),
+      Key: subscriptionItemKey(current.queue, current.id),
       // The condition fails if the subscription is gone or marked deleted, so that an edit cannot restore it.
-      ...buildUpdate(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
+      ...buildUpdate(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }, token),
     },
   };
 }

@@ -84,7 +84,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     addSubscriptions: (subscriptions, bounds) => addSubscriptions(table, subscriptions, bounds),
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription: async (queue, subscriptionId) =>
-      (await findStored(table, { queue, subscriptionId }))?.subscription,
+      (await findStored(table, { queue, subscriptionId }))?.current,
     findByDestinations: (queue, destinations) => findByDestinations(table, queue, destinations),
     listSubscriptions: async (queue, page, match) => {
       const last = parseMarker(queue, page);
