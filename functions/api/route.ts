@@ -6,7 +6,7 @@ import type { Claims, Permission } from './permission.ts';
 /** Such as `GET /v2/queues/{queue}`; the parameters are those of paths.ts. */
 export type RouteKey = `${'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** A route as the OpenAPI document describes it. Its schemas also parse what its handler reads. */
+/** A route as the OpenAPI document describes it, and its handler. Its schemas also parse what the handler reads. */
 export type Route<
   Key extends RouteKey = RouteKey,
   Query extends z.ZodObject = z.ZodObject,
@@ -27,6 +27,8 @@ export type Route<
   permission?: Permission;
   /** Callers need no authorisation, or the token of a pull subscription, which the route checks. @default false */
   open?: boolean | 'pull_token';
+  /** Undefined where another function serves the route. */
+  handle: Handle<Key, z.output<Query>, z.output<Body>> | undefined;
 };
 
 /** The groups of routes in the document. */
@@ -96,13 +98,9 @@ export type Handle<Key extends string, Query = unknown, Body = unknown> = (
   context: RequestContext<Key, Query, Body>,
 ) => Answer | Promise<Answer>;
 
-/**
- * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
- * described here, and another function serves it.
- */
+/** The only way to add a route, so every route has a description. */
 export type AddRoute = <Key extends RouteKey, Query extends z.ZodObject, Body extends z.ZodType>(
   route: Route<Key, Query, Body>,
-  handle: Handle<Key, z.output<Query>, z.output<Body>> | undefined,
 ) => void;
 
 /** Adds routes under a tag. */

@@ -31,14 +31,10 @@ import {
 /** `answer`: never throws, as internal errors are responses too. */
 export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Promise<Answer> };
 
-/** `handle`: undefined where another function serves the route. */
-export type ServedRoute = Route & {
-  method: string;
-  path: string;
-  tag: Tag;
-  pattern: RegExp;
-  handle: Handle<string> | undefined;
-};
+/** A route with any parameters, query and body. */
+type AnyRoute = Omit<Route, 'handle'> & { handle: Handle<string> | undefined };
+
+export type ServedRoute = AnyRoute & { method: string; path: string; tag: Tag; pattern: RegExp };
 
 /** `first`: routes that were collected before. */
 export function collectRoutes(first: readonly ServedRoute[] = []): {
@@ -49,11 +45,10 @@ export function collectRoutes(first: readonly ServedRoute[] = []): {
   const group: Group = (tag) => {
     function addRoute<Key extends RouteKey, Query extends z.ZodObject, Body extends z.ZodType>(
       route: Route<Key, Query, Body>,
-      handle: Handle<Key, z.output<Query>, z.output<Body>> | undefined,
     ): void;
-    function addRoute(route: Route, handle: Handle<string> | undefined): void {
+    function addRoute(route: AnyRoute): void {
       const [method = '', path = ''] = route.key.split(' ');
-      routes.push({ ...route, method, path, tag, pattern: toPattern(path), handle });
+      routes.push({ ...route, method, path, tag, pattern: toPattern(path) });
     }
     return addRoute;
   };

@@ -44,35 +44,31 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
   const [addQueueRoute, addSubscriptionRoute] = [group('queues'), group('subscriptions')];
   const { registry, clock, audit, operations } = dependencies;
 
-  addQueueRoute(
-    {
-      key: 'GET /v2/archived-queues',
-      id: 'listArchivedQueues',
-      summary: 'Lists deleted queues that can be restored, by name',
-      query: pageQuery,
-      answers: { 200: json('A page of deleted queues.', archivedQueues.schema) },
-      refuses: [400],
-    },
-    async ({ path, query }) => {
+  addQueueRoute({
+    key: 'GET /v2/archived-queues',
+    id: 'listArchivedQueues',
+    summary: 'Lists deleted queues that can be restored, by name',
+    query: pageQuery,
+    answers: { 200: json('A page of deleted queues.', archivedQueues.schema) },
+    refuses: [400],
+    handle: async ({ path, query }) => {
       const page = await registry.listArchivedQueues(query, clock.now());
       const items = page.items.map(archivedQueueView);
       return archivedQueues.answer(path, { ...page, items }, { limit: query.limit });
     },
-  );
+  });
 
-  addQueueRoute(
-    {
-      key: 'POST /v2/queues/{queue}/restore',
-      id: 'restoreQueue',
-      summary: 'Restores a deleted queue with its subscriptions, their ids and secrets',
-      description: RECOVERY_SENDS,
-      body: optionalJsonBody(restorationSchema),
-      answers: {
-        200: json('The queue is restored.', restoredQueueSchema),
-        202: json('The queue has many subscriptions; it appears once all are back.', restoredQueueSchema),
-      },
+  addQueueRoute({
+    key: 'POST /v2/queues/{queue}/restore',
+    id: 'restoreQueue',
+    summary: 'Restores a deleted queue with its subscriptions, their ids and secrets',
+    description: RECOVERY_SENDS,
+    body: optionalJsonBody(restorationSchema),
+    answers: {
+      200: json('The queue is restored.', restoredQueueSchema),
+      202: json('The queue has many subscriptions; it appears once all are back.', restoredQueueSchema),
     },
-    async ({ params: { queue: name }, body, caller }) => {
+    handle: async ({ params: { queue: name }, body, caller }) => {
       const { until = clock.now() } = body;
       const result = await registry.restoreQueue(name, clock.now(), until);
       if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
@@ -91,17 +87,15 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
       const answer = { name, state } satisfies z.input<typeof restoredQueueSchema>;
       return jsonAnswer(answer, isComplete ? 200 : 202);
     },
-  );
+  });
 
-  addSubscriptionRoute(
-    {
-      key: 'GET /v2/queues/{queue}/archived-subscriptions',
-      id: 'listArchivedSubscriptions',
-      summary: 'Lists deleted subscriptions of a queue that can be restored',
-      query: pageQuery,
-      answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptions.schema) },
-    },
-    async ({ path, params, query }) => {
+  addSubscriptionRoute({
+    key: 'GET /v2/queues/{queue}/archived-subscriptions',
+    id: 'listArchivedSubscriptions',
+    summary: 'Lists deleted subscriptions of a queue that can be restored',
+    query: pageQuery,
+    answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptions.schema) },
+    handle: async ({ path, params, query }) => {
       const { name: queue, createdAt } = await presentQueue(dependencies, params.queue);
       const page = await registry.listArchivedSubscriptions(queue, query, clock.now());
       const items = page.items
@@ -109,24 +103,22 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
         .map(archivedSubscriptionView);
       return archivedSubscriptions.answer(path, { ...page, items }, { limit: query.limit });
     },
-  );
+  });
 
-  addSubscriptionRoute(
-    {
-      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/restore',
-      id: 'restoreSubscription',
-      summary: 'Restores a deleted subscription, with its id and secrets',
-      description: RECOVERY_SENDS,
-      answers: { 200: json('The restored subscription.', subscriptionViewSchema) },
-    },
-    async ({ params, caller }) => {
+  addSubscriptionRoute({
+    key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/restore',
+    id: 'restoreSubscription',
+    summary: 'Restores a deleted subscription, with its id and secrets',
+    description: RECOVERY_SENDS,
+    answers: { 200: json('The restored subscription.', subscriptionViewSchema) },
+    handle: async ({ params, caller }) => {
       const key = subscriptionKey(params);
       const restored = await restoreSubscription(dependencies, key);
       const after = subscriptionDigest(restored);
       audit(caller, { change: 'subscription_restored', ...key, after });
       return jsonAnswer(await viewOfSubscription(dependencies, restored));
     },
-  );
+  });
 }
 
 /** Its deletion would leave one more archive, which would then be the last one of the name. */

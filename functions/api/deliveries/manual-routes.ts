@@ -46,16 +46,14 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   const { audit } = dependencies;
   const byHand = createInterventionContext(dependencies);
 
-  addRoute(
-    {
-      key: `POST ${DELIVERY}/retry`,
-      id: 'retryDelivery',
-      summary: 'Retries a delivery now',
-      description:
-        'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
-      answers: { 202: json('The delivery.', deliveryViewSchema) },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `POST ${DELIVERY}/retry`,
+    id: 'retryDelivery',
+    summary: 'Retries a delivery now',
+    description:
+      'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
+    answers: { 202: json('The delivery.', deliveryViewSchema) },
+    handle: async ({ params, caller }) => {
       const key = await deliveryKey(dependencies, params);
       const result = await retryDelivery(byHand, key);
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
@@ -63,19 +61,17 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       audit(caller, { change: 'delivery_retried', ...pickIds(key), round });
       return jsonAnswer(deliveryView(result.delivery), 202);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${DELIVERY}/send`,
-      id: 'sendDelivery',
-      summary: 'Sends a message to one subscription now, whether or not it matched',
-      description:
-        'Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was ' +
-        'filtered or is older than the subscription. Needs the body of the message.',
-      answers: { 202: json('The delivery.', deliveryViewSchema) },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `POST ${DELIVERY}/send`,
+    id: 'sendDelivery',
+    summary: 'Sends a message to one subscription now, whether or not it matched',
+    description:
+      'Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was ' +
+      'filtered or is older than the subscription. Needs the body of the message.',
+    answers: { 202: json('The delivery.', deliveryViewSchema) },
+    handle: async ({ params, caller }) => {
       const { subscriptionId } = subscriptionKey(params);
       const message = messageKey(params);
       const result = await sendDelivery(byHand, message, subscriptionId);
@@ -85,23 +81,21 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       audit(caller, { change: 'delivery_sent', ...pickIds(key), round });
       return jsonAnswer(deliveryView(result.delivery), 202);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${DELIVERY}/cancel`,
-      id: 'cancelDelivery',
-      summary: 'Cancels a delivery: no further attempt is made',
-      answers: { 200: json('The delivery.', deliveryViewSchema) },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `POST ${DELIVERY}/cancel`,
+    id: 'cancelDelivery',
+    summary: 'Cancels a delivery: no further attempt is made',
+    answers: { 200: json('The delivery.', deliveryViewSchema) },
+    handle: async ({ params, caller }) => {
       const key = await deliveryKey(dependencies, params);
       const result = await cancelDelivery(byHand, key, 'manual');
       if (result.kind === 'refused') throw cancellationRefused(result.why);
       audit(caller, { change: 'delivery_cancelled', ...pickIds(key) });
       return jsonAnswer(deliveryView(result.delivery));
     },
-  );
+  });
 }
 
 function createInterventionContext(dependencies: ApiDependencies): SendContext {

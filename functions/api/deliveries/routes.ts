@@ -51,24 +51,22 @@ const deliveriesOfSubscription = listing('deliveries', subscriptionDeliverySchem
 export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { deliveryListings } = dependencies;
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/deliveries',
-      id: 'listDeliveries',
-      summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
-      query: undeliveredQuery,
-      answers: {
-        200: withLinks(
-          DELIVERY_OPERATIONS,
-          {
-            message: '$response.body#/deliveries/0/messageId',
-            subscription: '$response.body#/deliveries/0/subscriptionId',
-          },
-          json('A page of deliveries.', undelivered.schema),
-        ),
-      },
+  addRoute({
+    key: 'GET /v2/queues/{queue}/deliveries',
+    id: 'listDeliveries',
+    summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
+    query: undeliveredQuery,
+    answers: {
+      200: withLinks(
+        DELIVERY_OPERATIONS,
+        {
+          message: '$response.body#/deliveries/0/messageId',
+          subscription: '$response.body#/deliveries/0/subscriptionId',
+        },
+        json('A page of deliveries.', undelivered.schema),
+      ),
     },
-    async ({ path, params, query, raw }) => {
+    handle: async ({ path, params, query, raw }) => {
       const { limit, marker, deleted, subscription, ...selection } = query;
       const queue = await existingQueue(dependencies, params.queue, { deleted });
       const page = await pageWithinAnswerSize(
@@ -79,23 +77,21 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       );
       return undelivered.answer(path, page, raw.query);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${MESSAGE_DELIVERIES}`,
-      id: 'listDeliveriesOfMessage',
-      summary: 'Lists the deliveries of a message, one for each subscription',
-      query: pageQuery,
-      answers: {
-        200: withLinks(
-          DELIVERY_OPERATIONS,
-          { message: '$request.path.message', subscription: '$response.body#/deliveries/0/subscriptionId' },
-          json('A page of deliveries.', deliveriesOfMessage.schema),
-        ),
-      },
+  addRoute({
+    key: `GET ${MESSAGE_DELIVERIES}`,
+    id: 'listDeliveriesOfMessage',
+    summary: 'Lists the deliveries of a message, one for each subscription',
+    query: pageQuery,
+    answers: {
+      200: withLinks(
+        DELIVERY_OPERATIONS,
+        { message: '$request.path.message', subscription: '$response.body#/deliveries/0/subscriptionId' },
+        json('A page of deliveries.', deliveriesOfMessage.schema),
+      ),
     },
-    async ({ params, query }) => {
+    handle: async ({ params, query }) => {
       const message = messageKey(params);
       const record = await existingMessage(dependencies, message);
       const page = await pageWithinAnswerSize(
@@ -106,62 +102,56 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
       return deliveriesOfMessage.answer(path, page, { limit: query.limit });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${MESSAGE_DELIVERIES}/{subscription}`,
-      id: 'getDelivery',
-      summary: 'Shows one delivery with its attempts, past and planned',
-      answers: { 200: json('The delivery.', deliveryDetailSchema) },
-    },
-    async ({ params }) => {
+  addRoute({
+    key: `GET ${MESSAGE_DELIVERIES}/{subscription}`,
+    id: 'getDelivery',
+    summary: 'Shows one delivery with its attempts, past and planned',
+    answers: { 200: json('The delivery.', deliveryDetailSchema) },
+    handle: async ({ params }) => {
       const { subscription: id } = params;
       const message = messageKey(params);
       const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
       if (detail === undefined) throw notFound('such delivery');
       return jsonAnswer(deliveryDetailView(detail));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${MESSAGE_DELIVERIES}/{subscription}/payload`,
-      id: 'getPayload',
-      summary: 'Shows what a subscription gets of a message',
-      description:
-        'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
-      answers: { 200: json('The payload.', payloadSchema) },
-    },
-    async ({ params }) => {
+  addRoute({
+    key: `GET ${MESSAGE_DELIVERIES}/{subscription}/payload`,
+    id: 'getPayload',
+    summary: 'Shows what a subscription gets of a message',
+    description:
+      'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
+    answers: { 200: json('The payload.', payloadSchema) },
+    handle: async ({ params }) => {
       const { subscription: id } = params;
       const message = messageKey(params);
       const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
       if (payload === undefined) throw notFound('such message or subscription');
       return jsonAnswer(payload);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries',
-      id: 'listDeliveriesOfSubscription',
-      summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
-      description:
-        'Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.',
-      query: subscriptionDeliveriesQuery,
-      answers: {
-        200: withLinks(
-          ['getDelivery', 'retryDelivery', 'cancelDelivery'],
-          {
-            message: '$response.body#/deliveries/0/messageId',
-            subscription: '$request.path.subscription',
-          },
-          json('A page of deliveries.', deliveriesOfSubscription.schema),
-        ),
-      },
+  addRoute({
+    key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries',
+    id: 'listDeliveriesOfSubscription',
+    summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
+    description:
+      'Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.',
+    query: subscriptionDeliveriesQuery,
+    answers: {
+      200: withLinks(
+        ['getDelivery', 'retryDelivery', 'cancelDelivery'],
+        {
+          message: '$response.body#/deliveries/0/messageId',
+          subscription: '$request.path.subscription',
+        },
+        json('A page of deliveries.', deliveriesOfSubscription.schema),
+      ),
     },
-    async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
+    handle: async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
       const { subscriptionId } = subscriptionKey(params);
       const queue = await existingQueue(dependencies, params.queue, { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
@@ -171,7 +161,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const items = page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type));
       return deliveriesOfSubscription.answer(path, { ...page, items }, { limit, since, until, deleted });
     },
-  );
+  });
 }
 
 /** What the subscription as it is now gets of a message. Undefined: there is no such message or subscription. */

@@ -51,32 +51,28 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
   const { eventTypes, clock, audit, checkSchema } = dependencies;
   const { validateEvent } = dependencies.eventChecks;
 
-  addRoute(
-    {
-      key: `GET ${EVENT_TYPES}`,
-      id: 'listEventTypes',
-      summary: 'Lists event types by name',
-      query: listQuery,
-      answers: { 200: typePage },
-      refuses: [400],
-    },
-    ({ path, query }) => listTypes(path, query),
-  );
+  addRoute({
+    key: `GET ${EVENT_TYPES}`,
+    id: 'listEventTypes',
+    summary: 'Lists event types by name',
+    query: listQuery,
+    answers: { 200: typePage },
+    refuses: [400],
+    handle: ({ path, query }) => listTypes(path, query),
+  });
 
-  addRoute(
-    {
-      key: `PUT ${EVENT_TYPE}`,
-      id: 'putEventType',
-      summary: 'Creates an event type, or replaces it as a whole',
-      body: optionalJsonBody(eventTypeRequestSchema),
-      answers: {
-        200: withLocation(json('The type existed and is replaced.', eventTypeViewSchema)),
-        201: withLocation(json('The type is created.', eventTypeViewSchema)),
-      },
-      // 404: the path has a control character.
-      refuses: [400, 404, 413],
+  addRoute({
+    key: `PUT ${EVENT_TYPE}`,
+    id: 'putEventType',
+    summary: 'Creates an event type, or replaces it as a whole',
+    body: optionalJsonBody(eventTypeRequestSchema),
+    answers: {
+      200: withLocation(json('The type existed and is replaced.', eventTypeViewSchema)),
+      201: withLocation(json('The type is created.', eventTypeViewSchema)),
     },
-    async ({ params, body: fields, caller }) => {
+    // 404: the path has a control character.
+    refuses: [400, 404, 413],
+    handle: async ({ params, body: fields, caller }) => {
       const name = eventTypeName(params.type);
       await checkSchemaAndExample({ checkSchema, validateEvent }, fields);
       const now = clock.now();
@@ -92,78 +88,68 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       audit(caller, { change: 'event_type_replaced', eventType: name, changed });
       return jsonAnswer(eventTypeView(after), 200, headers);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${EVENT_TYPE}`,
-      id: 'getEventType',
-      summary: 'Shows an event type',
-      answers: { 200: shownType },
-      refuses: [404],
-    },
-    async ({ params }) => jsonAnswer(eventTypeView(await existingType(params.type))),
-  );
+  addRoute({
+    key: `GET ${EVENT_TYPE}`,
+    id: 'getEventType',
+    summary: 'Shows an event type',
+    answers: { 200: shownType },
+    refuses: [404],
+    handle: async ({ params }) => jsonAnswer(eventTypeView(await existingType(params.type))),
+  });
 
-  addRoute(
-    {
-      key: `DELETE ${EVENT_TYPE}`,
-      id: 'deleteEventType',
-      summary: 'Deletes an event type',
-      answers: { 204: noBody('The type is deleted, or did not exist.') },
-      refuses: [404],
-    },
-    async ({ params: { type: name }, caller }) => {
+  addRoute({
+    key: `DELETE ${EVENT_TYPE}`,
+    id: 'deleteEventType',
+    summary: 'Deletes an event type',
+    answers: { 204: noBody('The type is deleted, or did not exist.') },
+    refuses: [404],
+    handle: async ({ params: { type: name }, caller }) => {
       if (!isEventTypeName(name)) throw notFound('such event type');
       const before = await eventTypes.delete(name);
       if (before !== undefined) audit(caller, { change: 'event_type_deleted', eventType: name });
       return { status: 204 };
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/event-types',
-      id: 'listEventTypesOfQueue',
-      summary: 'Lists the event types that a queue sees, by name',
-      description: 'A page may be short; follow its link.',
-      query: listQuery,
-      answers: { 200: typePage },
-    },
-    async ({ path, params, query, tenant }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/event-types',
+    id: 'listEventTypesOfQueue',
+    summary: 'Lists the event types that a queue sees, by name',
+    description: 'A page may be short; follow its link.',
+    query: listQuery,
+    answers: { 200: typePage },
+    handle: async ({ path, params, query, tenant }) => {
       const queue = await existingQueue(dependencies, params.queue);
       return listTypes(path, query, toViewer(queue, tenant));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/event-types/{type}',
-      id: 'getEventTypeOfQueue',
-      summary: 'Shows an event type that a queue sees',
-      answers: { 200: shownType },
-    },
-    async ({ params, tenant }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/event-types/{type}',
+    id: 'getEventTypeOfQueue',
+    summary: 'Shows an event type that a queue sees',
+    answers: { 200: shownType },
+    handle: async ({ params, tenant }) => {
       const queue = await existingQueue(dependencies, params.queue);
       const viewer = toViewer(queue, tenant);
       return jsonAnswer(viewFor(viewer)(await existingType(params.type, viewer)));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/webhooks.json',
-      id: 'describeWebhooks',
-      summary: 'Shows all event types as the webhooks of an OpenAPI 3.1 document',
-      answers: { 200: json('The document.', z.looseObject({ openapi: z.string() })) },
-      refuses: [413],
-    },
-    async () => {
+  addRoute({
+    key: 'GET /v2/webhooks.json',
+    id: 'describeWebhooks',
+    summary: 'Shows all event types as the webhooks of an OpenAPI 3.1 document',
+    answers: { 200: json('The document.', z.looseObject({ openapi: z.string() })) },
+    refuses: [413],
+    handle: async () => {
       const document = toWebhooksDocument(await readCatalogue());
       if (countAnswerBytes(document) > MAX_ANSWER_BYTES) throw catalogueTooLarge();
       return jsonAnswer(document);
     },
-  );
+  });
 
   async function listTypes(
     path: string,

@@ -24,17 +24,15 @@ import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { messageItem, wasQueueDeleted } from './messages.ts';
 
 export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/messages/{message}/explain',
-      id: 'explainMessage',
-      summary: 'Explains for each subscription of the queue what became of a message',
-      description:
-        'Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.',
-      query: explainQuery,
-      answers: { 200: json('A page of subscriptions.', explanationSchema) },
-    },
-    async ({ params, query }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/messages/{message}/explain',
+    id: 'explainMessage',
+    summary: 'Explains for each subscription of the queue what became of a message',
+    description:
+      'Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.',
+    query: explainQuery,
+    answers: { 200: json('A page of subscriptions.', explanationSchema) },
+    handle: async ({ params, query }) => {
       const message = messageKey(params);
       const explained = await explainMessage(dependencies, message, query);
       if (query.subscription !== undefined && explained.page.items.length === 0)
@@ -46,7 +44,7 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
         links: nextLinks(path, explained.page, { limit: query.limit }),
       } satisfies z.input<typeof explanationSchema>);
     },
-  );
+  });
 }
 
 const explainQuery = z.strictObject({

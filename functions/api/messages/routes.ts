@@ -34,24 +34,22 @@ const MESSAGE = '/v2/queues/{queue}/messages/{message}';
 export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
 
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/messages',
-      id: 'postMessages',
-      summary: 'Publishes messages',
-      description:
-        'Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.',
-      permission: 'publish',
-      body: jsonBody(postedMessagesSchema),
-      answers: {
-        201: withLinks(
-          ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
-          { message: '$response.body#/ids/0' },
-          json('The messages are in the ingress queue.', publishedSchema),
-        ),
-      },
+  addRoute({
+    key: 'POST /v2/queues/{queue}/messages',
+    id: 'postMessages',
+    summary: 'Publishes messages',
+    description:
+      'Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.',
+    permission: 'publish',
+    body: jsonBody(postedMessagesSchema),
+    answers: {
+      201: withLinks(
+        ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+        { message: '$response.body#/ids/0' },
+        json('The messages are in the ingress queue.', publishedSchema),
+      ),
     },
-    async ({ params: { queue }, raw, headers, caller }) => {
+    handle: async ({ params: { queue }, raw, headers, caller }) => {
       const posted = readJson(raw.body);
       const { ids, hasNoSubscription } = await publish(dependencies, queue, {
         messages: parseMessages(posted),
@@ -66,23 +64,21 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       };
       return jsonAnswer(answer, 201);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/messages',
-      id: 'listMessages',
-      summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
-      query: messageListQuery,
-      answers: {
-        200: withLinks(
-          ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
-          { message: '$response.body#/messages/0/id' },
-          json('A page of messages.', messageList.schema),
-        ),
-      },
+  addRoute({
+    key: 'GET /v2/queues/{queue}/messages',
+    id: 'listMessages',
+    summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
+    query: messageListQuery,
+    answers: {
+      200: withLinks(
+        ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+        { message: '$response.body#/messages/0/id' },
+        json('A page of messages.', messageList.schema),
+      ),
     },
-    async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
+    handle: async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
       const queue = await existingQueue(dependencies, params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
@@ -90,38 +86,34 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const items = page.items.map(messageSummary);
       return messageList.answer(path, { ...page, items }, { limit, since, until, deleted });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${MESSAGE}`,
-      id: 'getMessage',
-      summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
-      answers: { 200: json('The message.', messageViewSchema) },
-    },
-    async ({ params }) => ({
+  addRoute({
+    key: `GET ${MESSAGE}`,
+    id: 'getMessage',
+    summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
+    answers: { 200: json('The message.', messageViewSchema) },
+    handle: async ({ params }) => ({
       headers: { 'content-type': 'application/json' },
       body: encodeMessageView(await messageDetail(dependencies, messageKey(params))),
     }),
-  );
+  });
 
-  addRoute(
-    {
-      key: `DELETE ${MESSAGE}/body`,
-      id: 'eraseBody',
-      summary: 'Erases the data of a message',
-      description: 'Permanent. Pending retries of the message are cancelled.',
-      answers: { 204: noBody('The data is erased.') },
-      refuses: [400, 404],
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `DELETE ${MESSAGE}/body`,
+    id: 'eraseBody',
+    summary: 'Erases the data of a message',
+    description: 'Permanent. Pending retries of the message are cancelled.',
+    answers: { 204: noBody('The data is erased.') },
+    refuses: [400, 404],
+    handle: async ({ params, caller }) => {
       const message = messageKey(params);
       if ((await eraseBody(dependencies, message)) === 'no_such_message')
         throw noSuchMessage(dependencies.settings);
       audit(caller, { change: 'body_erased', ...message });
       return { status: 204 };
     },
-  );
+  });
 }
 
 const messageList = listing('messages', messageSummarySchema);

@@ -86,18 +86,16 @@ function addRoutesFor(
   const { audit, clock } = dependencies;
   const { path, noun, name } = target;
 
-  addRoute(
-    {
-      key: `POST ${path}/pause`,
-      id: `pause${name}`,
-      summary: target.pause,
-      description:
-        'New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has ' +
-        'waited for the retention is cancelled; an event comes a day before.',
-      body: optionalJsonBody(pauseRequest),
-      answers: { 200: target.stopped },
-    },
-    async ({ params, body, caller }) => {
+  addRoute({
+    key: `POST ${path}/pause`,
+    id: `pause${name}`,
+    summary: target.pause,
+    description:
+      'New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has ' +
+      'waited for the retention is cancelled; an event comes a day before.',
+    body: optionalJsonBody(pauseRequest),
+    answers: { 200: target.stopped },
+    handle: async ({ params, body, caller }) => {
       const place = placeIn(params);
       const until = endOfPause(body, clock.now());
       await findPresent(dependencies, place);
@@ -106,18 +104,16 @@ function addRoutesFor(
       audit(caller, { change: `${noun}_paused`, ...place, ...end });
       return jsonAnswer(await stoppedView(dependencies, after));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${path}/resume`,
-      id: `resume${name}`,
-      summary: `Ends the pause of a ${noun}, and sends what waits in the order of acceptance`,
-      description: `${target.resume} A repeat changes the rate at which the rest is sent.`,
-      body: optionalJsonBody(resumeRequest),
-      answers: { 200: target.resumed },
-    },
-    async ({ params, body: { per_second: perSecond }, caller }) => {
+  addRoute({
+    key: `POST ${path}/resume`,
+    id: `resume${name}`,
+    summary: `Ends the pause of a ${noun}, and sends what waits in the order of acceptance`,
+    description: `${target.resume} A repeat changes the rate at which the rest is sent.`,
+    body: optionalJsonBody(resumeRequest),
+    answers: { 200: target.resumed },
+    handle: async ({ params, body: { per_second: perSecond }, caller }) => {
       const place = placeIn(params);
       const result = await resumeAt(dependencies, place, perSecond);
       const after = found(result, noun);
@@ -125,23 +121,21 @@ function addRoutesFor(
         audit(caller, { change: `${noun}_resumed`, ...place, ...(perSecond && { perSecond }) });
       return jsonAnswer(await viewOf(dependencies, after));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${path}/waiting`,
-      id: `countWaitingOf${name}`,
-      summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
-      description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
-      answers: { 200: json('How many wait.', waitingSchema) },
-    },
-    async ({ params }) => {
+  addRoute({
+    key: `GET ${path}/waiting`,
+    id: `countWaitingOf${name}`,
+    summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
+    description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
+    answers: { 200: json('How many wait.', waitingSchema) },
+    handle: async ({ params }) => {
       const place = placeIn(params);
       const { paused } = await viewOf(dependencies, await findPresent(dependencies, place));
       const counted = await countWaiting(dependencies, place);
       return jsonAnswer({ ...counted, ...(paused && { paused }) } satisfies z.input<typeof waitingSchema>);
     },
-  );
+  });
 }
 
 function placeIn({ queue, subscription }: { queue: string; subscription?: string }): WaitingPlace {

@@ -53,15 +53,13 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   const { audit, clock, portalSessions, randomBytes } = dependencies;
   const { portal } = dependencies.settings;
 
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/portal-links',
-      id: 'createPortalLink',
-      summary: 'Makes a link to the page of a customer, who manages the endpoints of this queue',
-      body: jsonBody(linkRequest),
-      answers: { 201: json('The link. No later response contains it.', portalLinkSchema) },
-    },
-    async ({ params, body: asked, caller, publicUrl }) => {
+  addRoute({
+    key: 'POST /v2/queues/{queue}/portal-links',
+    id: 'createPortalLink',
+    summary: 'Makes a link to the page of a customer, who manages the endpoints of this queue',
+    body: jsonBody(linkRequest),
+    answers: { 201: json('The link. No later response contains it.', portalLinkSchema) },
+    handle: async ({ params, body: asked, caller, publicUrl }) => {
       const queue = await presentQueue(dependencies, params.queue);
       requirePortal(portal);
       const { session_id: id = makeSessionId(randomBytes), capabilities, event_types: eventTypes } = asked;
@@ -85,37 +83,33 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       };
       return jsonAnswer(answer, 201, NOT_STORED);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'DELETE /v2/queues/{queue}/portal-links/{session}',
-      id: 'endPortalSessions',
-      summary: 'Ends all links and sessions of a session id at once',
-      answers: { 204: noBody('They are ended, or did not exist.') },
-    },
-    async ({ params: { queue, session: id }, caller }) => {
+  addRoute({
+    key: 'DELETE /v2/queues/{queue}/portal-links/{session}',
+    id: 'endPortalSessions',
+    summary: 'Ends all links and sessions of a session id at once',
+    answers: { 204: noBody('They are ended, or did not exist.') },
+    handle: async ({ params: { queue, session: id }, caller }) => {
       requirePortal(portal);
       if (!isSessionId(id)) throw notFound('such session');
       await portalSessions.endSessions(queue, id);
       audit(caller, { change: 'portal_sessions_ended', queue, sessionId: id });
       return { status: 204 };
     },
-  );
+  });
 
   // Open to every caller, so each refusal is the same: it does not tell which queues and sessions exist.
-  addRoute(
-    {
-      key: 'POST /v2/portal/session',
-      id: 'openPortalLink',
-      summary: 'Opens a link: exchanges its token for a session',
-      description: 'A link can be opened once. Needs no authorisation.',
-      body: jsonBody(openRequest),
-      answers: { 200: json('The session.', portalSessionSchema), 401: unauthorizedAnswer },
-      refuses: [],
-      open: true,
-    },
-    async (context) => {
+  addRoute({
+    key: 'POST /v2/portal/session',
+    id: 'openPortalLink',
+    summary: 'Opens a link: exchanges its token for a session',
+    description: 'A link can be opened once. Needs no authorisation.',
+    body: jsonBody(openRequest),
+    answers: { 200: json('The session.', portalSessionSchema), 401: unauthorizedAnswer },
+    refuses: [],
+    open: true,
+    handle: async (context) => {
       const given = readToken(context.raw.body);
       const key = given === undefined ? undefined : parsePortalToken('link', given);
       if (portal === undefined || given === undefined || key === undefined) throw noSession();
@@ -131,19 +125,17 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       );
       return jsonAnswer({ session: token, ...toSessionView(session, portal) }, 200, NOT_STORED);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/portal/session',
-      id: 'getPortalSession',
-      summary: 'Shows what a session may do',
-      description: 'Authorised by `authorization: Bearer` and the session.',
-      answers: { 200: json('The session.', portalSessionSchema), 401: unauthorizedAnswer },
-      refuses: [],
-      open: true,
-    },
-    async (context) => {
+  addRoute({
+    key: 'GET /v2/portal/session',
+    id: 'getPortalSession',
+    summary: 'Shows what a session may do',
+    description: 'Authorised by `authorization: Bearer` and the session.',
+    answers: { 200: json('The session.', portalSessionSchema), 401: unauthorizedAnswer },
+    refuses: [],
+    open: true,
+    handle: async (context) => {
       const [, token = ''] = /^bearer (\S{1,256})$/i.exec(context.headers.authorization ?? '') ?? [];
       const key = parsePortalToken('session', token);
       if (portal === undefined || key === undefined) throw noSession();
@@ -152,7 +144,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const { session } = await requireCurrent(dependencies, found);
       return jsonAnswer(toSessionView(session, portal), 200, NOT_STORED);
     },
-  );
+  });
 }
 
 const NOT_STORED = { 'cache-control': 'no-store' };

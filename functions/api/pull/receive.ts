@@ -68,51 +68,55 @@ export function addReceiveRoute(
   { base, id, authorisation, subscriptionOf, callerOf }: Access,
   dependencies: SecretDependencies | undefined,
 ): void {
-  addRoute(
-    {
-      key: `POST ${base}/receive`,
-      id: `${id}Receive`,
-      summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
-      description:
-        'Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer ' +
-        'deliveries than wait; during a pause it has none.',
-      body: optionalJsonBody(receiveRequest),
-      answers: { 200: json('The received deliveries; none if none waits.', receivedSchema) },
-      ...authorisation,
-    },
-    dependencies &&
-      (async (context) => {
-        // First: a stranger's body can have 1 MiB.
-        const subscription = await subscriptionOf(context);
-        const { max, lease_seconds } = context.body;
-        const absence = findAbsence(subscription, dependencies.clock.now());
-        if (absence !== undefined)
-          throw new RefusedRequest(
-            'inactive',
-            `the subscription is ${absence === 'disabled' ? 'disabled' : 'not confirmed'}`,
-          );
-        const { queue: ofQueue } = subscription;
-        const queue = await dependencies.registry.findQueue(ofQueue);
-        const { paused } = pausedView(findPauseInForce({ queue, subscription }, dependencies.clock.now()));
-        if (paused !== undefined)
-          return jsonAnswer({ deliveries: [], paused } satisfies z.input<typeof receivedSchema>);
-        const received = await receiveDeliveries(dependencies, subscription, {
-          max,
-          leaseMs: lease_seconds * 1000,
-        });
-        if (received.length > 0) {
-          const { queue, id: subscriptionId } = subscription;
-          const deliveries = received.length;
-          dependencies.audit(callerOf(context), {
-            change: 'deliveries_received',
-            queue,
-            subscriptionId,
-            deliveries,
-          });
-        }
-        return jsonAnswer({ deliveries: received } satisfies z.input<typeof receivedSchema>);
-      }),
-  );
+  addRoute({
+    key: `POST ${base}/receive`,
+    id: `${id}Receive`,
+    summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
+    description:
+      'Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer ' +
+      'deliveries than wait; during a pause it has none.',
+    body: optionalJsonBody(receiveRequest),
+    answers: { 200: json('The received deliveries; none if none waits.', receivedSchema) },
+    ...authorisation,
+    handle:
+      dependencies === undefined
+        ? undefined
+        : async (context) => {
+            // First: a stranger's body can have 1 MiB.
+            const subscription = await subscriptionOf(context);
+            const answer = await answerReceive(dependencies, subscription, context.body);
+            const { queue, id: subscriptionId } = subscription;
+            const deliveries = answer.deliveries.length;
+            if (deliveries > 0)
+              dependencies.audit(callerOf(context), {
+                change: 'deliveries_received',
+                queue,
+                subscriptionId,
+                deliveries,
+              });
+            return jsonAnswer(answer);
+          },
+  });
+}
+
+/** @throws RefusedRequest for a subscription that gets no deliveries */
+async function answerReceive(
+  dependencies: SecretDependencies,
+  subscription: Subscription,
+  { max, lease_seconds }: z.output<typeof receiveRequest>,
+): Promise<z.input<typeof receivedSchema>> {
+  const { clock, registry } = dependencies;
+  const absence = findAbsence(subscription, clock.now());
+  if (absence !== undefined)
+    throw new RefusedRequest(
+      'inactive',
+      `the subscription is ${absence === 'disabled' ? 'disabled' : 'not confirmed'}`,
+    );
+  const queue = await registry.findQueue(subscription.queue);
+  const { paused } = pausedView(findPauseInForce({ queue, subscription }, clock.now()));
+  if (paused !== undefined) return { deliveries: [], paused };
+  const leaseMs = lease_seconds * 1000;
+  return { deliveries: await receiveDeliveries(dependencies, subscription, { max, leaseMs }) };
 }
 
 type ReceiveContext = Omit<SecretDependencies, 'registry' | 'audit' | 'reportFault' | 'settings'> & {

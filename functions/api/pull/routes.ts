@@ -39,34 +39,30 @@ function addAnswerRoutes(
   dependencies: ApiDependencies,
   { base, id, authorisation, answererOf, callerOf }: Access,
 ): void {
-  addRoute(
-    {
-      key: `POST ${base}/ack`,
-      id: `${id}Ack`,
-      summary: 'Acknowledges a received delivery: it is delivered',
-      body: jsonBody(ackRequest),
-      answers: { 204: noBody('It is recorded as delivered, now or before.') },
-      ...authorisation,
-    },
-    async (context) => {
+  addRoute({
+    key: `POST ${base}/ack`,
+    id: `${id}Ack`,
+    summary: 'Acknowledges a received delivery: it is delivered',
+    body: jsonBody(ackRequest),
+    answers: { 204: noBody('It is recorded as delivered, now or before.') },
+    ...authorisation,
+    handle: async (context) => {
       const subscription = await answererOf(context);
       const { receipt: given } = context.body;
       const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acknowledged' });
       dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
       return { status: 204 };
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${base}/nack`,
-      id: `${id}Nack`,
-      summary: 'Refuses a received delivery: a failed attempt, retried by the policy',
-      body: jsonBody(nackRequest),
-      answers: { 204: noBody('It is recorded as failed, now or before.') },
-      ...authorisation,
-    },
-    async (context) => {
+  addRoute({
+    key: `POST ${base}/nack`,
+    id: `${id}Nack`,
+    summary: 'Refuses a received delivery: a failed attempt, retried by the policy',
+    body: jsonBody(nackRequest),
+    answers: { 204: noBody('It is recorded as failed, now or before.') },
+    ...authorisation,
+    handle: async (context) => {
       const subscription = await answererOf(context);
       const { receipt: given, error } = context.body;
       const refused = { kind: 'refused', ...(error !== undefined && { detail: error }) } as const;
@@ -74,7 +70,7 @@ function addAnswerRoutes(
       dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });
       return { status: 204 };
     },
-  );
+  });
 }
 
 /**

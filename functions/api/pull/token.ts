@@ -38,17 +38,15 @@ const tokenSchema = z.object({
 
 /** The route that gives a subscriber without AWS credentials its token. */
 export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/pull-token',
-      id: 'rotatePullToken',
-      summary: 'Gives a pull subscription a token, by which its subscriber receives',
-      description:
-        'The token is for this subscription only. The previous one is valid for another `graceSeconds`.',
-      body: optionalJsonBody(rotationRequest),
-      answers: { 200: json('The token. No later response contains it.', tokenSchema) },
-    },
-    async ({ params, body: { graceSeconds }, caller }) => {
+  addRoute({
+    key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/pull-token',
+    id: 'rotatePullToken',
+    summary: 'Gives a pull subscription a token, by which its subscriber receives',
+    description:
+      'The token is for this subscription only. The previous one is valid for another `graceSeconds`.',
+    body: optionalJsonBody(rotationRequest),
+    answers: { 200: json('The token. No later response contains it.', tokenSchema) },
+    handle: async ({ params, body: { graceSeconds }, caller }) => {
       const key = subscriptionKey(params);
       const found = requirePull(await presentSubscription(dependencies, key));
       const { token, stored } = makePullToken(dependencies.randomBytes);
@@ -65,7 +63,7 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
       dependencies.audit(caller, { change: 'pull_token_rotated', ...key, ...end });
       return jsonAnswer({ token, ...end } satisfies z.input<typeof tokenSchema>);
     },
-  );
+  });
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */

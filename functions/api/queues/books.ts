@@ -45,18 +45,15 @@ import {
 } from '../existing.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/books',
-      id: 'readBooks',
-      summary:
-        'Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries',
-      description:
-        'Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.',
-      query: booksQuery,
-      answers: { 200: json('The counts of the window, or of one page of it.', booksAnswerSchema) },
-    },
-    async ({ path, params, query }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/books',
+    id: 'readBooks',
+    summary: 'Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries',
+    description:
+      'Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.',
+    query: booksQuery,
+    answers: { 200: json('The counts of the window, or of one page of it.', booksAnswerSchema) },
+    handle: async ({ path, params, query }) => {
       const { marker, deleted, subscription: subscriptionId, ...asked } = query;
       const queue = await existingQueue(dependencies, params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
@@ -76,7 +73,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const links = nextLinks(path, { marker: next?.marker }, shown);
       return jsonAnswer({ ...view, links } satisfies z.input<typeof booksAnswerSchema>);
     },
-  );
+  });
 }
 
 const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });

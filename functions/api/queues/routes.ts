@@ -35,16 +35,14 @@ const PATCH_CONTENT = {
 export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { registry, clock, audit, settings } = dependencies;
 
-  addRoute(
-    {
-      key: `GET ${QUEUES}`,
-      id: 'listQueues',
-      summary: 'Lists queues by name',
-      query: queueListQuery,
-      answers: { 200: json('A page of queues.', queueListSchema) },
-      refuses: [400],
-    },
-    async ({ path, query: { detailed, with_count, name, ...request } }) => {
+  addRoute({
+    key: `GET ${QUEUES}`,
+    id: 'listQueues',
+    summary: 'Lists queues by name',
+    query: queueListQuery,
+    answers: { 200: json('A page of queues.', queueListSchema) },
+    refuses: [400],
+    handle: async ({ path, query: { detailed, with_count, name, ...request } }) => {
       const [page, count] = await Promise.all([
         pageWithinAnswerSize(
           request,
@@ -64,20 +62,18 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ...(count === undefined ? {} : { count }),
       } satisfies z.input<typeof queueListSchema>);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'PUT /v2/queues/{queue}',
-      id: 'putQueue',
-      summary: 'Creates a queue, or replaces its metadata',
-      body: optionalJsonBody(describedMetadata),
-      answers: {
-        201: withLocation(noBody('The queue is created.')),
-        204: withLocation(noBody('The queue existed; its metadata is replaced.')),
-      },
+  addRoute({
+    key: 'PUT /v2/queues/{queue}',
+    id: 'putQueue',
+    summary: 'Creates a queue, or replaces its metadata',
+    body: optionalJsonBody(describedMetadata),
+    answers: {
+      201: withLocation(noBody('The queue is created.')),
+      204: withLocation(noBody('The queue existed; its metadata is replaced.')),
     },
-    async ({ params: { queue: name }, raw, caller }) => {
+    handle: async ({ params: { queue: name }, raw, caller }) => {
       const fields = parseQueueFields(readOptionalJson(raw.body).value, settings);
       const queue: Queue = { name, createdAt: clock.now(), ...fields };
       const result = await registry.putQueue(queue);
@@ -89,17 +85,15 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       });
       return { status: result.kind === 'created' ? 201 : 204, headers: { location: queuePath(name) } };
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'PATCH /v2/queues/{queue}',
-      id: 'patchQueue',
-      summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
-      body: { required: true, content: PATCH_CONTENT },
-      answers: { 200: json('The metadata after the patch.', shownMetadata) },
-    },
-    async ({ params: { queue: name }, body: patch, caller }) => {
+  addRoute({
+    key: 'PATCH /v2/queues/{queue}',
+    id: 'patchQueue',
+    summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
+    body: { required: true, content: PATCH_CONTENT },
+    answers: { 200: json('The metadata after the patch.', shownMetadata) },
+    handle: async ({ params: { queue: name }, body: patch, caller }) => {
       checkPatch(patch);
       const result = await registry.changeQueue(name, (current) => {
         const { retryPolicy: _, ...kept } = current;
@@ -111,28 +105,24 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       audit(caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
       return jsonAnswer(after.metadata);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}',
-      id: 'getQueue',
-      summary: 'Shows the metadata of a queue',
-      answers: { 200: json('The metadata.', shownMetadata) },
-    },
-    async ({ params }) => jsonAnswer((await presentQueue(dependencies, params.queue)).metadata),
-  );
+  addRoute({
+    key: 'GET /v2/queues/{queue}',
+    id: 'getQueue',
+    summary: 'Shows the metadata of a queue',
+    answers: { 200: json('The metadata.', shownMetadata) },
+    handle: async ({ params }) => jsonAnswer((await presentQueue(dependencies, params.queue)).metadata),
+  });
 
-  addRoute(
-    {
-      key: 'DELETE /v2/queues/{queue}',
-      id: 'deleteQueue',
-      summary: 'Deletes a queue with its subscriptions',
-      description: `Cancels its pending deliveries. Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
-      query: deletionQuery,
-      answers: { 204: withDeletionHeaders(noBody('The queue is deleted, or did not exist.')) },
-    },
-    async ({ params: { queue: name }, query, caller }) => {
+  addRoute({
+    key: 'DELETE /v2/queues/{queue}',
+    id: 'deleteQueue',
+    summary: 'Deletes a queue with its subscriptions',
+    description: `Cancels its pending deliveries. Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
+    query: deletionQuery,
+    answers: { 204: withDeletionHeaders(noBody('The queue is deleted, or did not exist.')) },
+    handle: async ({ params: { queue: name }, query, caller }) => {
       const asked = findRestorableUntil(dependencies, query);
       const restorableUntil = await deleteQueue(dependencies, name, asked);
       audit(caller, { change: 'queue_deleted', queue: name });
@@ -146,7 +136,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const requestsEnd = requestsEndWithinSeconds(dependencies.settings, {});
       return { status: 204, headers: deletionHeaders(requestsEnd, restorableUntil) };
     },
-  );
+  });
 }
 
 /** Keeps operate from moving the same subscriptions while the request does. */

@@ -22,16 +22,14 @@ const MAX_POINTS = 400;
 const MAX_DAYS = 8;
 
 export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/statistics',
-      id: 'readStatistics',
-      summary: 'Counts and durations of a queue over time, for charts',
-      description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,
-      query: statisticsQuery,
-      answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
-    },
-    async ({ params, query: { step, ...asked } }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/statistics',
+    id: 'readStatistics',
+    summary: 'Counts and durations of a queue over time, for charts',
+    description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,
+    query: statisticsQuery,
+    answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
+    handle: async ({ params, query: { step, ...asked } }) => {
       const { name: queue, createdAt } = await presentQueue(dependencies, params.queue);
       const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
@@ -53,7 +51,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         total: toCountersView(total),
       } satisfies z.input<typeof statisticsViewSchema>);
     },
-  );
+  });
 }
 
 const STEP_RULE = `must be one of ${STATISTICS_STEPS.join(', ')}`;

@@ -64,22 +64,20 @@ const recoveryList = listing('recoveries', recoveryViewSchema);
 export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { recoveries, audit } = dependencies;
 
-  addRoute(
-    {
-      key: `POST ${RECOVERIES}`,
-      id: 'startRecovery',
-      summary: 'Starts a recovery: replays each failed delivery of a window once',
-      body: jsonBody(recoveryRequestSchema),
-      answers: {
-        202: withLinks(
-          ['getRecovery', 'readRecoveryOutcomes', 'stopRecovery'],
-          { recovery: '$response.body#/id' },
-          withLocation(json('The recovery. It runs in the background.', recoveryViewSchema)),
-        ),
-      },
-      refuses: [400, 404, 413],
+  addRoute({
+    key: `POST ${RECOVERIES}`,
+    id: 'startRecovery',
+    summary: 'Starts a recovery: replays each failed delivery of a window once',
+    body: jsonBody(recoveryRequestSchema),
+    answers: {
+      202: withLinks(
+        ['getRecovery', 'readRecoveryOutcomes', 'stopRecovery'],
+        { recovery: '$response.body#/id' },
+        withLocation(json('The recovery. It runs in the background.', recoveryViewSchema)),
+      ),
     },
-    async ({ params: { queue }, body: { subscription: subscriptionId, ...asked }, caller }) => {
+    refuses: [400, 404, 413],
+    handle: async ({ params: { queue }, body: { subscription: subscriptionId, ...asked }, caller }) => {
       const selection = { queue, ...asked, ...(subscriptionId !== undefined && { subscriptionId }) };
       const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, by, subscription, status } = view;
@@ -87,17 +85,15 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       audit(caller, { change: 'recovery_started', queue, recoveryId: id, selection: selected });
       return jsonAnswer(view, 202, { location: `${queuePath(queue)}/recoveries/${id}` });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${RECOVERIES}`,
-      id: 'listRecoveries',
-      summary: 'Lists recoveries, newest first',
-      query: pageQuery,
-      answers: { 200: json('A page of recoveries.', recoveryList.schema) },
-    },
-    async ({ path, params, query, tenant }) => {
+  addRoute({
+    key: `GET ${RECOVERIES}`,
+    id: 'listRecoveries',
+    summary: 'Lists recoveries, newest first',
+    query: pageQuery,
+    answers: { 200: json('A page of recoveries.', recoveryList.schema) },
+    handle: async ({ path, params, query, tenant }) => {
       const queue = await existingQueue(dependencies, params.queue);
       const page = await recoveries.list(queue, query);
       // For a tenant, older ones are of an earlier queue of the name, perhaps of another customer.
@@ -107,47 +103,41 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const items = shown.map(recoveryView);
       return recoveryList.answer(path, { items, ...(marker && { marker }) }, { limit: query.limit });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${RECOVERY}`,
-      id: 'getRecovery',
-      summary: 'Shows the progress of a recovery',
-      answers: { 200: json('The recovery.', recoveryViewSchema) },
-    },
-    async ({ params }) => jsonAnswer(recoveryView(await existingRecovery(dependencies, params))),
-  );
+  addRoute({
+    key: `GET ${RECOVERY}`,
+    id: 'getRecovery',
+    summary: 'Shows the progress of a recovery',
+    answers: { 200: json('The recovery.', recoveryViewSchema) },
+    handle: async ({ params }) => jsonAnswer(recoveryView(await existingRecovery(dependencies, params))),
+  });
 
-  addRoute(
-    {
-      key: `DELETE ${RECOVERY}`,
-      id: 'stopRecovery',
-      summary: 'Stops a recovery; deliveries that it has already replayed continue',
-      answers: { 204: noBody('The recovery is stopped, or had already ended.') },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `DELETE ${RECOVERY}`,
+    id: 'stopRecovery',
+    summary: 'Stops a recovery; deliveries that it has already replayed continue',
+    answers: { 204: noBody('The recovery is stopped, or had already ended.') },
+    handle: async ({ params, caller }) => {
       const recovery = await existingRecovery(dependencies, params);
       const { id: recoveryId, selection } = recovery;
       if ((await stopRecovery(dependencies, recovery)) === 'stopped')
         audit(caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
       return { status: 204 };
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${RECOVERY}/outcomes`,
-      id: 'readRecoveryOutcomes',
-      summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
-      description:
-        'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
-        'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
-        'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
-      query: outcomesQuery,
-      answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
-    },
-    async ({ path, params, query: { marker }, caller }) => {
+  addRoute({
+    key: `GET ${RECOVERY}/outcomes`,
+    id: 'readRecoveryOutcomes',
+    summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
+    description:
+      'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
+      'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
+      'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
+    query: outcomesQuery,
+    answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
+    handle: async ({ path, params, query: { marker }, caller }) => {
       const recovery = await existingRecovery(dependencies, params);
       const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
       for (const { key, error } of unreadable)
@@ -158,7 +148,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         links: nextLinks(path, rest, {}),
       } satisfies z.input<typeof outcomesAnswerSchema>);
     },
-  );
+  });
 }
 
 /** The recovery of a path. @throws RefusedRequest `not_found` */

@@ -56,15 +56,13 @@ export function addServiceRoutes(
 ): void {
   let cachedDocument: { url: string; text: string } | undefined;
 
-  addRoute(
-    {
-      key: 'GET /v2/openapi.json',
-      id: 'describe',
-      summary: 'Shows this OpenAPI document',
-      answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
-      refuses: [],
-    },
-    async ({ publicUrl: url }) => {
+  addRoute({
+    key: 'GET /v2/openapi.json',
+    id: 'describe',
+    summary: 'Shows this OpenAPI document',
+    answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
+    refuses: [],
+    handle: async ({ publicUrl: url }) => {
       if (cachedDocument?.url !== url) {
         // Imported on demand, so that other requests do not wait for it after a cold start.
         const { openApiDocument } = await import('../openapi-document.ts');
@@ -73,43 +71,37 @@ export function addServiceRoutes(
       }
       return { headers: { 'content-type': 'application/json' }, body: cachedDocument.text };
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /',
-      id: 'listVersions',
-      summary: 'Lists the versions of the API',
-      answers: { 300: json('The only version.', versionsSchema) },
-      refuses: [],
-    },
-    () => jsonAnswer(VERSIONS, 300),
-  );
+  addRoute({
+    key: 'GET /',
+    id: 'listVersions',
+    summary: 'Lists the versions of the API',
+    answers: { 300: json('The only version.', versionsSchema) },
+    refuses: [],
+    handle: () => jsonAnswer(VERSIONS, 300),
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/ping',
-      id: 'ping',
-      summary: 'Checks that the API responds',
-      answers: { 204: noBody('The API responds.') },
-      refuses: [],
-      open: true,
-    },
-    () => ({ status: 204 }),
-  );
+  addRoute({
+    key: 'GET /v2/ping',
+    id: 'ping',
+    summary: 'Checks that the API responds',
+    answers: { 204: noBody('The API responds.') },
+    refuses: [],
+    open: true,
+    handle: () => ({ status: 204 }),
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2/health',
-      id: 'health',
-      summary: 'Checks the tables and SQS queues, and counts waiting messages and overdue retries',
-      answers: {
-        200: json('All checks pass.', healthSchema),
-        503: json('A check fails.', z.union([healthSchema, gatewayErrorSchema])),
-      },
-      refuses: [],
+  addRoute({
+    key: 'GET /v2/health',
+    id: 'health',
+    summary: 'Checks the tables and SQS queues, and counts waiting messages and overdue retries',
+    answers: {
+      200: json('All checks pass.', healthSchema),
+      503: json('A check fails.', z.union([healthSchema, gatewayErrorSchema])),
     },
-    async ({ caller }) => {
+    refuses: [],
+    handle: async ({ caller }) => {
       const { faults, checks, ...counts } = await readHealth(dependencies);
       for (const fault of faults) dependencies.reportFault(fault, caller);
       const status = faults.length === 0 ? 'ok' : 'failing';
@@ -117,18 +109,16 @@ export function addServiceRoutes(
       const answer: z.input<typeof healthSchema> = { status, checks, ...counts, retentionDays };
       return jsonAnswer(answer, status === 'ok' ? 200 : 503);
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: 'GET /v2',
-      id: 'home',
-      summary: 'Lists all paths, with their methods',
-      answers: { 200: json('All resources.', homeSchema) },
-      refuses: [],
-    },
-    () => jsonAnswer(buildHome(routes)),
-  );
+  addRoute({
+    key: 'GET /v2',
+    id: 'home',
+    summary: 'Lists all paths, with their methods',
+    answers: { 200: json('All resources.', homeSchema) },
+    refuses: [],
+    handle: () => jsonAnswer(buildHome(routes)),
+  });
 }
 
 function buildHome(routes: readonly ServedRoute[]): z.input<typeof homeSchema> {

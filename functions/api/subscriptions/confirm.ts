@@ -39,15 +39,13 @@ const OPERATIONS = [
  * token. Every refusal of the open routes is the same, so that callers cannot learn from it which subscriptions exist.
  */
 export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      key: `PUT ${CONFIRM}`,
-      id: 'setConfirmation',
-      summary: 'Confirms a subscription without its link, or revokes its confirmation',
-      body: jsonBody(confirmationSchema),
-      answers: { 204: noBody('The subscription is in the requested state.') },
-    },
-    async ({ params, body: { confirmed }, caller }) => {
+  addRoute({
+    key: `PUT ${CONFIRM}`,
+    id: 'setConfirmation',
+    summary: 'Confirms a subscription without its link, or revokes its confirmation',
+    body: jsonBody(confirmationSchema),
+    answers: { 204: noBody('The subscription is in the requested state.') },
+    handle: async ({ params, body: { confirmed }, caller }) => {
       const key = subscriptionKey(params);
       const result = await setConfirmed(dependencies, key, confirmed);
       if (result.kind === 'missing') throw notFound('such subscription');
@@ -58,19 +56,17 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
         });
       return { status: 204 };
     },
-  );
+  });
 
   for (const operation of OPERATIONS) {
-    addRoute(
-      {
-        ...operation,
-        summary: 'Confirms a subscription: the target of the link that the subscriber received',
-        query: confirmationQuery,
-        answers: { 200: json('The subscription is confirmed.', confirmedSchema) },
-        refuses: [404],
-        open: true,
-      },
-      async (context) => {
+    addRoute({
+      ...operation,
+      summary: 'Confirms a subscription: the target of the link that the subscriber received',
+      query: confirmationQuery,
+      answers: { 200: json('The subscription is confirmed.', confirmedSchema) },
+      refuses: [404],
+      open: true,
+      handle: async (context) => {
         const { queue, subscription: subscriptionId } = context.params;
         const query = confirmationQuery.safeParse(context.raw.query);
         const isConfirmed =
@@ -82,7 +78,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
         dependencies.audit(context.caller, { change: 'subscription_confirmed', queue, subscriptionId });
         return jsonAnswer({ confirmed: true } satisfies z.input<typeof confirmedSchema>);
       },
-    );
+    });
   }
 }
 

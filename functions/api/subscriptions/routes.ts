@@ -67,24 +67,22 @@ const currentSubscription = json('The current subscription.', subscriptionViewSc
 export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { registry, clock, audit } = dependencies;
 
-  addRoute(
-    {
-      key: `POST ${SUBSCRIPTIONS}`,
-      id: 'subscribe',
-      summary: 'Creates a subscription',
-      description:
-        'Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the ' +
-        'confirmation request could not be sent: PATCH the subscription with the same `subscriber` to send it again.',
-      body: jsonBody(describedSubscription),
-      answers: {
-        201: withLinks(
-          SUBSCRIPTION_OPERATIONS,
-          { subscription: '$response.body#/subscription_id' },
-          withLocation(json('The id and the signing secret of the subscription.', subscribedSchema)),
-        ),
-      },
+  addRoute({
+    key: `POST ${SUBSCRIPTIONS}`,
+    id: 'subscribe',
+    summary: 'Creates a subscription',
+    description:
+      'Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the ' +
+      'confirmation request could not be sent: PATCH the subscription with the same `subscriber` to send it again.',
+    body: jsonBody(describedSubscription),
+    answers: {
+      201: withLinks(
+        SUBSCRIPTION_OPERATIONS,
+        { subscription: '$response.body#/subscription_id' },
+        withLocation(json('The id and the signing secret of the subscription.', subscribedSchema)),
+      ),
     },
-    async ({ params: { queue }, raw, caller, publicUrl, tenant }) => {
+    handle: async ({ params: { queue }, raw, caller, publicUrl, tenant }) => {
       const fields = subscriptionFields(readJson(raw.body).value, dependencies);
       const warned = await findTypeWarnings(dependencies, queue, fields.options);
       const result = await subscribe(dependencies, { queue, ...fields }, tenant);
@@ -109,23 +107,21 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       };
       return jsonAnswer(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${SUBSCRIPTIONS}`,
-      id: 'listSubscriptions',
-      summary: 'Lists the subscriptions of a queue',
-      query: subscriptionListQuery,
-      answers: {
-        200: withLinks(
-          SUBSCRIPTION_OPERATIONS,
-          { subscription: '$response.body#/subscriptions/0/id' },
-          json('A page of subscriptions.', subscriptionList.schema),
-        ),
-      },
+  addRoute({
+    key: `GET ${SUBSCRIPTIONS}`,
+    id: 'listSubscriptions',
+    summary: 'Lists the subscriptions of a queue',
+    query: subscriptionListQuery,
+    answers: {
+      200: withLinks(
+        SUBSCRIPTION_OPERATIONS,
+        { subscription: '$response.body#/subscriptions/0/id' },
+        json('A page of subscriptions.', subscriptionList.schema),
+      ),
     },
-    async ({ path, params, query: { match, ...request } }) => {
+    handle: async ({ path, params, query: { match, ...request } }) => {
       const found = await presentQueue(dependencies, params.queue);
       const { name: queue } = found;
       const now = clock.now();
@@ -139,39 +135,35 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       );
       return subscriptionList.answer(path, page, { limit: request.limit, match });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `GET ${SUBSCRIPTION}`,
-      id: 'getSubscription',
-      summary: 'Shows a subscription',
-      answers: { 200: currentSubscription },
-    },
-    async ({ params }) => {
+  addRoute({
+    key: `GET ${SUBSCRIPTION}`,
+    id: 'getSubscription',
+    summary: 'Shows a subscription',
+    answers: { 200: currentSubscription },
+    handle: async ({ params }) => {
       const found = await presentSubscription(dependencies, subscriptionKey(params));
       return jsonAnswer(await viewOfSubscription(dependencies, found));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `PATCH ${SUBSCRIPTION}`,
-      id: 'updateSubscription',
-      summary: 'Changes the given fields of a subscription; `options` are replaced as a whole',
-      description:
-        'If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send ' +
-        'them in `options` of the same request. The subscription also gets a new signing secret, which only this response ' +
-        'contains, unless `secret` is `keep`.',
-      body: jsonBody(describedSubscriptionPatch),
-      answers: {
-        200: json(
-          'The current subscription, and its signing secret if that is new.',
-          changedSubscriptionSchema,
-        ),
-      },
+  addRoute({
+    key: `PATCH ${SUBSCRIPTION}`,
+    id: 'updateSubscription',
+    summary: 'Changes the given fields of a subscription; `options` are replaced as a whole',
+    description:
+      'If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send ' +
+      'them in `options` of the same request. The subscription also gets a new signing secret, which only this response ' +
+      'contains, unless `secret` is `keep`.',
+    body: jsonBody(describedSubscriptionPatch),
+    answers: {
+      200: json(
+        'The current subscription, and its signing secret if that is new.',
+        changedSubscriptionSchema,
+      ),
     },
-    async ({ params, raw, caller, publicUrl, tenant }) => {
+    handle: async ({ params, raw, caller, publicUrl, tenant }) => {
       const patch = subscriptionPatch(readJson(raw.body).value, dependencies);
       const key = subscriptionKey(params);
       // Read first: if this fails, nothing is changed, and no new secret is lost.
@@ -187,47 +179,41 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const view = await viewOfSubscription(dependencies, asked);
       return jsonAnswer({ ...view, ...(secret && { secret: secretText(secret) }), ...warned });
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${SUBSCRIPTION}/enable`,
-      id: 'enableSubscription',
-      summary: 'Enables a subscription: it receives messages again',
-      answers: { 200: currentSubscription },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `POST ${SUBSCRIPTION}/enable`,
+    id: 'enableSubscription',
+    summary: 'Enables a subscription: it receives messages again',
+    answers: { 200: currentSubscription },
+    handle: async ({ params, caller }) => {
       const result = await updateSubscription(dependencies, subscriptionKey(params), { disabled: null });
       const after = auditChange(caller, 'subscription_enabled', result);
       return jsonAnswer(await viewOfSubscription(dependencies, after));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `POST ${SUBSCRIPTION}/disable`,
-      id: 'disableSubscription',
-      summary: 'Disables a subscription: it receives nothing until it is enabled',
-      answers: { 200: stoppedSubscription },
-    },
-    async ({ params, caller }) => {
+  addRoute({
+    key: `POST ${SUBSCRIPTION}/disable`,
+    id: 'disableSubscription',
+    summary: 'Disables a subscription: it receives nothing until it is enabled',
+    answers: { 200: stoppedSubscription },
+    handle: async ({ params, caller }) => {
       const result = await disableManually(dependencies, subscriptionKey(params));
       const after = auditChange(caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
       return jsonAnswer(await stoppedView(dependencies, after));
     },
-  );
+  });
 
-  addRoute(
-    {
-      key: `DELETE ${SUBSCRIPTION}`,
-      id: 'unsubscribe',
-      summary: 'Deletes a subscription, and cancels its pending deliveries',
-      description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
-      query: deletionQuery,
-      answers: { 204: withDeletionHeaders(noBody('The subscription is deleted, or did not exist.')) },
-    },
-    async ({ params: { queue, subscription: subscriptionId }, query, caller }) => {
+  addRoute({
+    key: `DELETE ${SUBSCRIPTION}`,
+    id: 'unsubscribe',
+    summary: 'Deletes a subscription, and cancels its pending deliveries',
+    description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
+    query: deletionQuery,
+    answers: { 204: withDeletionHeaders(noBody('The subscription is deleted, or did not exist.')) },
+    handle: async ({ params: { queue, subscription: subscriptionId }, query, caller }) => {
       const restorableUntil = findRestorableUntil(dependencies, query);
       const before = isSubscriptionId(subscriptionId)
         ? await unsubscribe(dependencies, { queue, subscriptionId }, restorableUntil)
@@ -238,7 +224,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const requestsEnd = requestsEndWithinSeconds(dependencies.settings, { subscription: before });
       return { status: 204, headers: deletionHeaders(requestsEnd, before.restorableUntil) };
     },
-  );
+  });
 
   type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 

@@ -30,22 +30,20 @@ import {
 export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit, registry, clock } = dependencies;
 
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
-      id: 'rotateSecret',
-      summary: 'Gives a subscription a new signing secret',
-      description:
-        'The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.',
-      body: optionalJsonBody(rotationRequestSchema),
-      answers: {
-        200: json(
-          'The new secret; for scheme `v1a` the public key instead. No later response contains the secret.',
-          rotationAnswerSchema,
-        ),
-      },
+  addRoute({
+    key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
+    id: 'rotateSecret',
+    summary: 'Gives a subscription a new signing secret',
+    description:
+      'The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.',
+    body: optionalJsonBody(rotationRequestSchema),
+    answers: {
+      200: json(
+        'The new secret; for scheme `v1a` the public key instead. No later response contains the secret.',
+        rotationAnswerSchema,
+      ),
     },
-    async ({ params, body, caller }) => {
+    handle: async ({ params, body, caller }) => {
       const secret = givenSecret(body) ?? makeSecret(body.type ?? 'v1', dependencies.randomBytes);
       const key = subscriptionKey(params);
       const end = await rotateSecret(dependencies, key, { secret, graceMs: body.graceSeconds * 1000 });
@@ -54,22 +52,20 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
       return jsonAnswer({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
     },
-  );
+  });
 
   // Open to every caller: receivers have no credentials, and the random id of a subscription cannot be guessed. Every
   // refusal is the same, so that callers cannot learn which queues exist.
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
-      id: 'getPublicKeys',
-      summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
-      description:
-        'RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.',
-      answers: { 200: json('The keys.', jwksSchema) },
-      refuses: [404],
-      open: true,
-    },
-    async ({ params: { queue, subscription: id } }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
+    id: 'getPublicKeys',
+    summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
+    description:
+      'RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.',
+    answers: { 200: json('The keys.', jwksSchema) },
+    refuses: [404],
+    open: true,
+    handle: async ({ params: { queue, subscription: id } }) => {
       const isName = isQueueName(queue) && isSubscriptionId(id);
       const found = isName ? await registry.findSubscription(queue, id) : undefined;
       const secrets = isPresent(found, clock.now()) ? secretsInForce(found.secrets ?? [], clock.now()) : [];
@@ -81,7 +77,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         'cache-control': `public, max-age=${MAX_AGE}`,
       });
     },
-  );
+  });
 }
 
 const jwksSchema = z.object({

@@ -26,20 +26,18 @@ import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
 
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/test',
-      id: 'testSubscription',
-      summary: 'Sends a test message to a subscription, and shows the result',
-      description:
-        'Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.',
-      body: optionalJsonBody(testRequestSchema),
-      answers: {
-        200: json('The first attempt has ended, or the delivery ended without one.', testAnswerSchema),
-        202: json('The first attempt has not finished yet.', testAnswerSchema),
-      },
+  addRoute({
+    key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/test',
+    id: 'testSubscription',
+    summary: 'Sends a test message to a subscription, and shows the result',
+    description:
+      'Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.',
+    body: optionalJsonBody(testRequestSchema),
+    answers: {
+      200: json('The first attempt has ended, or the delivery ended without one.', testAnswerSchema),
+      202: json('The first attempt has not finished yet.', testAnswerSchema),
     },
-    async ({ params, body: { type }, raw, caller }) => {
+    handle: async ({ params, body: { type }, raw, caller }) => {
       const data = dataIn(raw.body);
       const key = subscriptionKey(params);
       const { isTried, delivery } = await testSubscription(dependencies, { ...key, type, data });
@@ -48,7 +46,7 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
       return jsonAnswer(answer, isTried ? 200 : 202);
     },
-  );
+  });
 }
 
 /** Why a subscription receives no requests now. */

@@ -64,18 +64,16 @@ const importAnswerSchema = z.object({
 export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit, reportFault } = dependencies;
 
-  addRoute(
-    {
-      key: 'POST /v2/queues/{queue}/import',
-      id: 'importSubscriptions',
-      summary: 'Imports subscriptions from JSON lines, as an export writes them',
-      description:
-        'Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.',
-      query: importQuery,
-      body: { required: false, content: { 'application/jsonl': { schema: jsonLines } } },
-      answers: { 200: json('The result of each line.', importAnswerSchema) },
-    },
-    async ({ params: { queue }, query: { replace }, raw, caller, publicUrl }) => {
+  addRoute({
+    key: 'POST /v2/queues/{queue}/import',
+    id: 'importSubscriptions',
+    summary: 'Imports subscriptions from JSON lines, as an export writes them',
+    description:
+      'Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.',
+    query: importQuery,
+    body: { required: false, content: { 'application/jsonl': { schema: jsonLines } } },
+    answers: { 200: json('The result of each line.', importAnswerSchema) },
+    handle: async ({ params: { queue }, query: { replace }, raw, caller, publicUrl }) => {
       const lines = readLines(raw.body);
       const results: Results = new Map();
       for (const chunk of splitIntoChunks(readRequests(lines, queue, results))) {
@@ -91,7 +89,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       reportFailure(results, { queue, ...caller });
       return jsonAnswer(buildAnswer(lines, results, caller));
     },
-  );
+  });
 
   /** The requests in these lines. For refused lines it adds the result. */
   const readRequests = (lines: readonly Line[], queue: string, results: Results): readonly LineRequest[] =>
@@ -242,53 +240,51 @@ type ExportContext = Pick<ApiDependencies, 'registry' | 'clock'>;
 
 /** The route that exports the subscriptions of a queue as JSON lines. */
 export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext): void {
-  addRoute(
-    {
-      key: 'GET /v2/queues/{queue}/export',
-      id: 'exportSubscriptions',
-      summary: 'Exports the subscriptions of a queue as JSON lines',
-      description: 'Credentials are redacted, in headers and in `auth`.',
-      query: exportQuery,
-      answers: { 200: exportedLines },
-    },
-    async ({ path, params: { queue }, query: { marker } }) => {
+  addRoute({
+    key: 'GET /v2/queues/{queue}/export',
+    id: 'exportSubscriptions',
+    summary: 'Exports the subscriptions of a queue as JSON lines',
+    description: 'Credentials are redacted, in headers and in `auth`.',
+    query: exportQuery,
+    answers: { 200: exportedLines },
+    handle: async ({ path, params: { queue }, query: { marker } }) => {
       const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
       const part = await readExport(dependencies, queue, marker, lineOf);
       return { body: part.items.join(''), headers: buildHeaders(path, part, {}) };
     },
-  );
+  });
 }
 
 /** The same with credentials. Without `secrets` it is only described: the function that may open them serves it. */
 export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependencies | undefined): void {
   // Not below /v2/queues, so that an IAM policy for all routes of a queue does not allow it.
-  addRoute(
-    {
-      key: 'POST /v2/credentials/{queue}',
-      permission: 'credentials',
-      id: 'exportCredentials',
-      summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
-      description:
-        'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
-      query: credentialsQuery,
-      answers: { 200: exportedLines },
-      refuses: [400, 404],
-    },
-    secrets &&
-      (async ({ path, params: { queue }, query: { marker, secrets: withSecrets }, caller }) => {
-        const lineWithCredentials: LineOf = async (subscription) =>
-          toExportLine(
-            subscription,
-            await openedAuth(secrets.secretOpener, subscription),
-            withSecrets ? await exportedSecrets(secrets, subscription) : [],
-          );
-        const part = await readExport(secrets, queue, marker, lineWithCredentials);
-        const subscriptions = part.items.length;
-        const more = withSecrets && { secrets: withSecrets };
-        secrets.audit(caller, { change: 'credentials_exported', queue, subscriptions, ...more });
-        return { body: part.items.join(''), headers: buildHeaders(path, part, { secrets: withSecrets }) };
-      }),
-  );
+  addRoute({
+    key: 'POST /v2/credentials/{queue}',
+    permission: 'credentials',
+    id: 'exportCredentials',
+    summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
+    description:
+      'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
+    query: credentialsQuery,
+    answers: { 200: exportedLines },
+    refuses: [400, 404],
+    handle:
+      secrets === undefined
+        ? undefined
+        : async ({ path, params: { queue }, query: { marker, secrets: withSecrets }, caller }) => {
+            const lineWithCredentials: LineOf = async (subscription) =>
+              toExportLine(
+                subscription,
+                await openedAuth(secrets.secretOpener, subscription),
+                withSecrets ? await exportedSecrets(secrets, subscription) : [],
+              );
+            const part = await readExport(secrets, queue, marker, lineWithCredentials);
+            const subscriptions = part.items.length;
+            const more = withSecrets && { secrets: withSecrets };
+            secrets.audit(caller, { change: 'credentials_exported', queue, subscriptions, ...more });
+            return { body: part.items.join(''), headers: buildHeaders(path, part, { secrets: withSecrets }) };
+          },
+  });
 }
 
 async function exportedSecrets(
