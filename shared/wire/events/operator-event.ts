@@ -98,45 +98,35 @@ export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
 /** Checked by its type alone: an event that the schema would refuse is sent rather than lost. */
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
-  const build = <Type extends string, Facts>(type: Type, facts: Facts) =>
-    ({ source: EVENT_SOURCE, 'detail-type': type, detail: { deployment, ...facts } }) as const;
+  const build = <Shown extends { type: string }>({ type, ...facts }: Shown) => {
+    const detailType: Shown['type'] = type;
+    return { source: EVENT_SOURCE, 'detail-type': detailType, detail: { deployment, ...facts } } as const;
+  };
   switch (event.type) {
-    case 'subscription.disabled': {
-      const { type, at, ...facts } = event;
-      return build(type, { ...facts, at: timeText(at) });
-    }
-    case 'subscription.failing': {
-      const { type, since, ...facts } = event;
-      return build(type, { ...facts, since: timeText(since) });
-    }
-    case 'subscription.recovered': {
-      const { type, since, at, ...facts } = event;
-      return build(type, { ...facts, since: timeText(since), at: timeText(at) });
-    }
-    case 'subscription.slowed': {
-      const { type, since, until, ...facts } = event;
-      return build(type, { ...facts, since: timeText(since), until: timeText(until) });
-    }
-    case 'subscription.resumed': {
-      const { type, since, at, ...facts } = event;
-      return build(type, { ...facts, since: timeText(since), at: timeText(at) });
-    }
-    case 'subscription.certificate_expiring': {
-      const { type, expiresAt, ...facts } = event;
-      return build(type, { ...facts, expiresAt: timeText(expiresAt) });
-    }
+    case 'subscription.disabled':
+      return build({ ...event, at: timeText(event.at) });
+    case 'subscription.failing':
+      return build({ ...event, since: timeText(event.since) });
+    case 'subscription.recovered':
+      return build({ ...event, since: timeText(event.since), at: timeText(event.at) });
+    case 'subscription.resumed':
+      return build({ ...event, since: timeText(event.since), at: timeText(event.at) });
+    case 'subscription.slowed':
+      return build({ ...event, since: timeText(event.since), until: timeText(event.until) });
+    case 'subscription.certificate_expiring':
+      return build({ ...event, expiresAt: timeText(event.expiresAt) });
     case 'deliveries.expiring': {
-      const { type, since, cancelledFrom, ...facts } = event;
-      return build(type, { ...facts, since: timeText(since), cancelledFrom: timeText(cancelledFrom) });
+      const { since, cancelledFrom } = event;
+      return build({ ...event, since: timeText(since), cancelledFrom: timeText(cancelledFrom) });
     }
     case 'attempt.failed': {
-      const { type, key, at, nextAt, ...facts } = event;
-      const times = { at: timeText(at), ...(nextAt !== undefined && { nextAt: timeText(nextAt) }) };
-      return build(type, { ...pickIds(key), ...facts, ...times });
+      const { key, nextAt, ...facts } = event;
+      const next = nextAt === undefined ? {} : { nextAt: timeText(nextAt) };
+      return build({ ...pickIds(key), ...facts, at: timeText(facts.at), ...next });
     }
     case 'delivery.exhausted': {
-      const { type, key, at, ...facts } = event;
-      return build(type, { ...pickIds(key), ...facts, at: timeText(at) });
+      const { key, ...facts } = event;
+      return build({ ...pickIds(key), ...facts, at: timeText(facts.at) });
     }
   }
 }
