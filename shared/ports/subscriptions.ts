@@ -135,10 +135,8 @@ export const MAX_SUBSCRIPTIONS_PER_TRANSACTION = 49;
 /** The same where a transaction also moves them to or from an archive. */
 export const MAX_ARCHIVED_PER_TRANSACTION = 33;
 
-/**
- * Administration of queues and subscriptions. Reads are strongly consistent, except the list and number of queues.
- */
-export interface Registry {
+/** Administration of queues. Reads are strongly consistent, except the list and number of queues. */
+export interface RegistryQueues {
   /** Creates the queue or replaces its metadata; keeps `createdAt`. @throws QueueBeingDeletedError */
   putQueue(queue: Queue): Promise<{ kind: 'created' } | { kind: 'replaced'; before: Queue }>;
   /**
@@ -167,16 +165,10 @@ export interface Registry {
    * expired ones.
    */
   removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
-  /** Deleted queues that can be restored, ordered by name and time of deletion. @throws InvalidMarkerError */
-  listArchivedQueues(page: PageRequest, now: number): Promise<Page<ArchivedQueue>>;
-  /**
-   * Begins to restore a queue of its last deletion up to `until`, by default of the last one. It is invisible until
-   * `completeRestoredQueue` has brought all its subscriptions back. `exists`: there is a queue of the name.
-   * @throws QueueBeingDeletedError
-   */
-  restoreQueue(name: string, now: number, until?: number): Promise<'restoring' | 'exists' | 'missing'>;
-  /** Brings subscriptions back until `hasTime` returns false, and then the queue. True: nothing is left to do. */
-  completeRestoredQueue(name: string, hasTime: () => boolean): Promise<boolean>;
+}
+
+/** Administration of subscriptions. Reads are strongly consistent. */
+export interface RegistrySubscriptions {
   /**
    * Adds subscriptions with different subscribers to one queue, up to `MAX_SUBSCRIPTIONS_PER_TRANSACTION`; results in
    * their order. A conflict does not prevent the others.
@@ -223,6 +215,20 @@ export interface Registry {
   markDeleted(target: SubscriptionAt, restorableUntil?: number): Promise<Subscription | undefined>;
   /** Removes a subscription that is marked for deletion; otherwise a no-op. */
   removeMarked(queue: string, subscriptionId: string): Promise<void>;
+}
+
+/** Deleted queues and subscriptions that can be restored. Reads are strongly consistent. */
+export interface RegistryArchives {
+  /** Deleted queues that can be restored, ordered by name and time of deletion. @throws InvalidMarkerError */
+  listArchivedQueues(page: PageRequest, now: number): Promise<Page<ArchivedQueue>>;
+  /**
+   * Begins to restore a queue of its last deletion up to `until`, by default of the last one. It is invisible until
+   * `completeRestoredQueue` has brought all its subscriptions back. `exists`: there is a queue of the name.
+   * @throws QueueBeingDeletedError
+   */
+  restoreQueue(name: string, now: number, until?: number): Promise<'restoring' | 'exists' | 'missing'>;
+  /** Brings subscriptions back until `hasTime` returns false, and then the queue. True: nothing is left to do. */
+  completeRestoredQueue(name: string, hasTime: () => boolean): Promise<boolean>;
   /** Deleted subscriptions that can be restored, ordered by id. @throws InvalidMarkerError */
   listArchivedSubscriptions(
     queue: string,
@@ -242,6 +248,8 @@ export interface Registry {
     | { kind: 'conflict'; subscriptionId: string }
   >;
 }
+
+export type Registry = RegistryQueues & RegistrySubscriptions & RegistryArchives;
 
 /** A pull subscription. `expiresAt`: milliseconds since the epoch. */
 export type PullSubscription = SubscriptionKey & { expiresAt?: number };

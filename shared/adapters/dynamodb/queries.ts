@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { listedAttribute, primaryKey } from '../../config/tables.ts';
-import { type Direction, orderIn, type ReadPart } from './pages.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { buildPage, type Direction, orderIn, parseMarker, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { decode, type ItemKey } from './record.ts';
 import type { QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
@@ -64,6 +65,27 @@ export async function queryItems(
     if (items.length >= atMost) break;
   }
   return items.slice(0, atMost);
+}
+
+/** How to read a listing whose items a query returns in order. `keyOf`: the key of the item with a name in the listing. */
+type ItemListing<Listed> = {
+  query: Omit<Query, 'Limit' | 'ExclusiveStartKey'>;
+  keyOf: (name: string) => Item;
+  parse: (item: Item) => Listed;
+  nameOf: (listed: Listed) => string;
+};
+
+/** A page of a listing. @throws InvalidMarkerError */
+export async function listItems<Listed>(
+  table: Table,
+  listing: string,
+  page: PageRequest,
+  { query, keyOf, parse, nameOf }: ItemListing<Listed>,
+): Promise<Page<Listed>> {
+  const last = parseMarker(listing, page);
+  const ExclusiveStartKey = last === undefined ? undefined : keyOf(last);
+  const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
+  return buildPage(listing, items.map(parse), page.limit, nameOf);
 }
 
 /** Waits and randomness for repeated reads: `random` is uniform in [0, 1). */

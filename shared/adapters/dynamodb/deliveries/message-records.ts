@@ -113,13 +113,8 @@ function buildReplacement(earlier: MessageRecord, record: MessageRecord, token: 
 }
 
 function countDuplicate(key: MessageKey) {
-  return {
-    Key: toMessageItemKey(key),
-    UpdateExpression: 'ADD duplicates :one',
-    ConditionExpression: EXISTS,
-    ExpressionAttributeValues: { ':one': 1 },
-    ReturnValues: 'ALL_NEW' as const,
-  };
+  const expr = expression();
+  return updateReturningItem(toMessageItemKey(key), expr.add({ duplicates: 1 }), EXISTS, expr);
 }
 
 /**
@@ -127,12 +122,12 @@ function countDuplicate(key: MessageKey) {
  * deliveries of its next part are stored.
  */
 export function matchCounted({ key, acceptedAt }: AcceptedMessage) {
+  const expr = expression();
   return {
     Key: toMessageItemKey(key),
-    UpdateExpression: 'ADD matched :one',
-    ConditionExpression: 'acceptedAt = :acceptedAt AND attribute_not_exists(#until)',
-    ExpressionAttributeNames: { '#until': 'until' },
-    ExpressionAttributeValues: { ':one': 1, ':acceptedAt': acceptedAt },
+    UpdateExpression: expr.add({ matched: 1 }),
+    ConditionExpression: `${expr.equal('acceptedAt', acceptedAt)} AND ${expr.equal('until', undefined)}`,
+    ...expr.attributes(),
   };
 }
 
@@ -152,31 +147,25 @@ function addPart(
   return updateReturningItem(toMessageItemKey(key), update, condition, expr);
 }
 
-function keep(kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
-  return {
-    Key: toMessageItemKey(kept.key),
-    UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
-    ConditionExpression: 'acceptedAt = :acceptedAt AND #expiresAt <= :expiresAt',
-    ExpressionAttributeNames: { '#body': 'body', '#expiresAt': 'expiresAt', '#ttl': ttlAttribute },
-    ExpressionAttributeValues: {
-      ':body': toBodyItem(kept.body),
-      ':acceptedAt': kept.acceptedAt,
-      ':expiresAt': kept.expiresAt,
-      ':ttl': toTtl(kept.expiresAt),
-    },
-    ReturnValues: 'ALL_NEW' as const,
-  };
+function keep({
+  key,
+  acceptedAt,
+  body,
+  expiresAt,
+}: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
+  const expr = expression();
+  const expiry = { expiresAt, [ttlAttribute]: toTtl(expiresAt) };
+  const update = expr.update(expiry, expr.setOnce('body', toBodyItem(body)));
+  const isNoEarlier = `${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`;
+  const condition = `${expr.equal('acceptedAt', acceptedAt)} AND ${isNoEarlier}`;
+  return updateReturningItem(toMessageItemKey(key), update, condition, expr);
 }
 
-function erase(key: MessageKey, at: number) {
-  return {
-    Key: toMessageItemKey(key),
-    UpdateExpression: 'SET #body = :erased',
-    ConditionExpression: `${EXISTS} AND attribute_not_exists(#body.#erasedAt)`,
-    ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
-    ExpressionAttributeValues: { ':erased': { erasedAt: at } satisfies z.input<typeof erasedSchema> },
-    ReturnValues: 'ALL_NEW' as const,
-  };
+function erase(key: MessageKey, erasedAt: number) {
+  const expr = expression();
+  const erased = { erasedAt } satisfies z.input<typeof erasedSchema>;
+  const condition = `${EXISTS} AND ${expr.equal(['body', 'erasedAt'], undefined)}`;
+  return updateReturningItem(toMessageItemKey(key), expr.update({ body: erased }), condition, expr);
 }
 
 /** A message stored inline; queue and id are in the record's key. */

@@ -6,8 +6,7 @@ import type { Recoveries, RecoveryPage } from '../../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { openTable, type Table } from '../table.ts';
 import { conditional, putIfAbsent, TOKEN, writeTokens } from '../writes.ts';
-import { buildPage, parseMarker } from '../pages.ts';
-import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { listItems, queryOfPrefix, readItem } from '../queries.ts';
 import { decode, decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
 
 type PutRequest = Parameters<Table['put']>[0];
@@ -31,14 +30,13 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       const item = await readItem(table, toRecoveryItemKey(queue, id));
       return item && toRecovery(item);
     },
-    list: async (queue, page) => {
-      const listing = `${queue}#recoveries`;
-      const last = parseMarker(listing, page);
-      const ExclusiveStartKey = last === undefined ? undefined : toRecoveryItemKey(queue, last);
-      const query = { ...queryOfPrefix(toJobsPartition(queue), RECOVERY), ScanIndexForward: false };
-      const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
-      return buildPage(listing, items.map(toRecovery), page.limit, ({ id }) => id);
-    },
+    list: (queue, page) =>
+      listItems(table, `${queue}#recoveries`, page, {
+        query: { ...queryOfPrefix(toJobsPartition(queue), RECOVERY), ScanIndexForward: false },
+        keyOf: (id) => toRecoveryItemKey(queue, id),
+        parse: toRecovery,
+        nameOf: ({ id }) => id,
+      }),
     save: async (recovery) => {
       const refusal = await put(recovery, (Item) => ({
         Item,
@@ -53,15 +51,13 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
     keepPage: async (recovery) => {
       await conditional(table.put(putIfAbsent(toPageItem(recovery))));
     },
-    keptPages: async (queue, id, page) => {
-      const listing = `${queue}#recovery#${id}`;
-      const last = parseMarker(listing, page);
-      const ExclusiveStartKey = last === undefined ? undefined : toPageItemKey(queue, id, Number(last));
-      const query = { ...queryOfPrefix(toJobsPartition(queue), toPagePrefix(id)), ConsistentRead: true };
-      const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
-      const pages = items.map((item) => toRecoveryPage(queue, item));
-      return buildPage(listing, pages, page.limit, ({ number }) => String(number));
-    },
+    keptPages: (queue, id, page) =>
+      listItems(table, `${queue}#recovery#${id}`, page, {
+        query: { ...queryOfPrefix(toJobsPartition(queue), toPagePrefix(id)), ConsistentRead: true },
+        keyOf: (number) => toPageItemKey(queue, id, Number(number)),
+        parse: (item) => toRecoveryPage(queue, item),
+        nameOf: ({ number }) => String(number),
+      }),
   };
 }
 

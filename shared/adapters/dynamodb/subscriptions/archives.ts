@@ -1,21 +1,45 @@
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { primaryKey, subscriptionIndexes, ttlAttribute } from '../../../config/tables.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
+import { pauseSchema, renewPause } from '../../../domain/subscription/pause.ts';
 import {
-  type ArchivedQueue,
   type ArchivedSubscription,
   type Deletion,
   isPresent,
   type SubscriptionKey,
 } from '../../../domain/subscription/subscription.ts';
 import type { Page, PageRequest } from '../../../ports/page.ts';
-import type { SubscriptionAt } from '../../../ports/subscriptions.ts';
+import {
+  MAX_ARCHIVED_PER_TRANSACTION,
+  QueueBeingDeletedError,
+  QueueMissingError,
+  type RegistryArchives,
+  type SubscriptionAt,
+} from '../../../ports/subscriptions.ts';
 import { sortableTime } from '../deliveries/delivery-keys.ts';
-import { buildPage, parseMarker } from '../pages.ts';
-import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { listItems, queryItems, queryOfPrefix, readItem } from '../queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
-import { subscriptionPrefix, toQueue, toSubscription } from './subscription-item.ts';
 import type { Table } from '../table.ts';
+import {
+  isDeletedQueue,
+  isRestoringQueue,
+  queueItemKey,
+  QUEUES,
+  subscriptionPrefix,
+  toHolder,
+  toQueue,
+  toSubscriberItem,
+  toSubscription,
+} from './subscription-item.ts';
+import { countAdded, putClaim, releaseSubscriber } from './subscription-writes.ts';
+import {
+  ABSENT,
+  conditional,
+  type RegistryTable,
+  retryAfterConflict,
+  retryChange,
+  transactWrite,
+} from '../writes.ts';
 
 type Item = Record<string, unknown>;
 
@@ -28,7 +52,7 @@ export function queueArchiveKey(queue: string, deletedAt: number): ItemKey {
 }
 
 /** The archive of subscriptions that were deleted one by one, or with their queue at `deletedAt`. */
-export function subscriptionArchive(queue: string, deletedAt?: number): string {
+function subscriptionArchive(queue: string, deletedAt?: number): string {
   return deletedAt === undefined ? `ARCHIVE#${queue}` : `ARCHIVE#${queue}#${deletedAt}`;
 }
 
@@ -46,7 +70,7 @@ const archiveSchema = z.object({
   item: z.record(z.string(), z.unknown()),
 });
 
-export type Archive = z.infer<typeof archiveSchema>;
+type Archive = z.infer<typeof archiveSchema>;
 
 /** The write that archives an item under a key. */
 export function putArchive(key: ItemKey, item: Item, deletion: Deletion) {
@@ -74,42 +98,97 @@ export function archiveSubscriptions(
     .map((item) => putArchive({ pk, sk: item.sk }, item, deletion));
 }
 
-export async function listArchivedQueues(
-  table: Table,
-  page: PageRequest,
-  now: number,
-): Promise<Page<ArchivedQueue>> {
-  const query = unexpired(queryOfPrefix(ARCHIVED_QUEUES, queuePrefix), now);
-  const { items, ...rest } = await listArchives(table, '#archived_queues', query, page);
-  return { ...rest, items: items.map(({ item, ...deletion }) => ({ ...deletion, queue: toQueue(item) })) };
+/** What the registry keeps of deleted queues and subscriptions, and brings back. */
+export function dynamoArchives(table: RegistryTable): RegistryArchives {
+  return {
+    listArchivedQueues: async (page, now) => {
+      const archives = await listArchives(table, '#archived_queues', page, {
+        pk: ARCHIVED_QUEUES,
+        prefix: queuePrefix,
+        now,
+      });
+      return mapItems(archives, ({ item, ...deletion }) => ({ ...deletion, queue: toQueue(item) }));
+    },
+    listArchivedSubscriptions: async (queue, page, now) => {
+      const archives = await listArchives(table, `#archived#${queue}`, page, {
+        pk: subscriptionArchive(queue),
+        prefix: subscriptionPrefix,
+        now,
+      });
+      return mapItems(archives, toArchivedSubscription);
+    },
+    findArchivedSubscription: (target) => findSubscriptionArchive(table, target),
+    // Writes the archived queue back as a deleted one that is being restored, so that no caller sees it before its
+    // subscriptions are back. A deletion that still moves them to the archive stops.
+    restoreQueue: (name, now, until) =>
+      retryChange(table, `queue ${name}`, async () => {
+        const archive = await findQueueArchive(table, name, now, until);
+        if (archive === undefined) return 'missing';
+        const put = table.put(beginningOf(archive));
+        const result = await conditional(put).catch(retryAfterConflict);
+        if (result === 'again') return 'again';
+        if (result.kind === 'written' || isRestoringQueue(result.item)) return 'restoring';
+        if (!isDeletedQueue(result.item)) return 'exists';
+        throw new QueueBeingDeletedError(name);
+      }),
+    // Page by page, then the queue. Each page is a transaction, so that a subscription is either in the archive or in the
+    // queue.
+    completeRestoredQueue: async (name, hasTime) => {
+      do {
+        const restoring = restoringSchema.safeParse(await readItem(table, queueItemKey(name)));
+        if (!restoring.success) return true;
+        const { deletedAt } = restoring.data;
+        const archived = queryOfPrefix(subscriptionArchive(name, deletedAt), subscriptionPrefix);
+        const query = { ...archived, ConsistentRead: true };
+        const items = await queryItems(table, query, MAX_ARCHIVED_PER_TRANSACTION);
+        if (items.length > 0) {
+          const at = table.clock.now();
+          await transactWrite(table, movesBack(items.map(toArchive), { queue: name, deletedAt, at }));
+        } else if (await showQueue(table, name, restoring.data)) return true;
+      } while (hasTime());
+      return false;
+    },
+    // One transaction, which also replaces the mark of the deletion, so that the operation that removes marked
+    // subscriptions leaves it alone.
+    restoreSubscription: (target) => {
+      const { queue, subscriptionId, now } = target;
+      return retryChange(table, `subscription ${queue}/${subscriptionId}`, async () => {
+        const archive = await findSubscriptionArchive(table, target);
+        if (archive === undefined) return { kind: 'missing' };
+        const { item, subscription, claim } = restoredItem(archive, now);
+        const result = await transactWrite(table, returns(target, item, claim));
+        if (result.kind === 'written') return { kind: 'restored', subscription };
+        const [queueWrite, claimWrite] = result.writes;
+        if (queueWrite?.failed === true) throw new QueueMissingError(queue);
+        if (claimWrite?.failed !== true) return 'again';
+        const holder = toHolder(claimWrite.item);
+        if (await releaseSubscriber(table, subscription, holder)) return 'again';
+        return { kind: 'conflict', subscriptionId: holder };
+      });
+    },
+  };
 }
 
-export async function listArchivedSubscriptions(
-  table: Table,
-  queue: string,
-  page: PageRequest,
-  now: number,
-): Promise<Page<ArchivedSubscription>> {
-  const query = unexpired(queryOfPrefix(subscriptionArchive(queue), subscriptionPrefix), now);
-  const { items, ...rest } = await listArchives(table, `#archived#${queue}`, query, page);
-  return { ...rest, items: items.map(toArchivedSubscription) };
+function mapItems<From, To>({ items, ...rest }: Page<From>, map: (item: From) => To): Page<To> {
+  return { ...rest, items: items.map(map) };
 }
 
 async function listArchives(
   table: Table,
   listing: string,
-  query: ReturnType<typeof unexpired>,
   page: PageRequest,
+  { pk, prefix, now }: { pk: string; prefix: string; now: number },
 ): Promise<Page<Archive>> {
-  const last = parseMarker(listing, page);
-  const ExclusiveStartKey =
-    last === undefined ? undefined : { pk: query.ExpressionAttributeValues[':partition'], sk: last };
-  const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
-  const found = buildPage(listing, items, page.limit, (item) => String(item[primaryKey.sort]));
-  return { ...found, items: found.items.map(toArchive) };
+  const found = await listItems(table, listing, page, {
+    query: unexpired(queryOfPrefix(pk, prefix), now),
+    keyOf: (sk) => ({ pk, sk }),
+    parse: (item) => item,
+    nameOf: (item) => String(item[primaryKey.sort]),
+  });
+  return mapItems(found, toArchive);
 }
 
-export function toArchive(item: unknown): Archive {
+function toArchive(item: unknown): Archive {
   return decodeRecord(archiveSchema, item);
 }
 
@@ -128,7 +207,7 @@ function unexpired(query: ReturnType<typeof queryOfPrefix>, now: number) {
 }
 
 /** The archive of a queue: of its last deletion up to `until`. */
-export async function findQueueArchive(
+async function findQueueArchive(
   table: Table,
   queue: string,
   now: number,
@@ -140,7 +219,7 @@ export async function findQueueArchive(
 }
 
 /** What can be restored of a subscription: its item, and the same as a domain value. */
-export async function findSubscriptionArchive(
+async function findSubscriptionArchive(
   table: Table,
   { now, ...key }: SubscriptionAt,
 ): Promise<(ArchivedSubscription & Pick<Archive, 'item'>) | undefined> {
@@ -150,4 +229,92 @@ export async function findSubscriptionArchive(
   const found = toArchivedSubscription(archive);
   const isRestorable = found.restorableUntil > now && isPresent(found.subscription, now);
   return isRestorable ? { ...found, item: archive.item } : undefined;
+}
+
+const { partition, sort } = subscriptionIndexes.queues;
+
+function beginningOf({ item, deletedAt, restorableUntil }: Archive) {
+  const { [partition]: _partition, [sort]: _sort, ...hidden } = item;
+  return {
+    Item: { ...hidden, deletedAt, restorableUntil, restoring: true },
+    ConditionExpression: `${ABSENT} OR (deletedAt = :deletedAt AND attribute_not_exists(restoring))`,
+    ExpressionAttributeValues: { ':deletedAt': deletedAt },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+}
+
+const restoringSchema = z.looseObject({
+  deletedAt: z.number(),
+  restorableUntil: z.number(),
+  restoring: z.literal(true),
+  pauses: z.array(pauseSchema).exactOptional(),
+});
+
+function isBeingRestored(deletedAt: number) {
+  return {
+    ConditionExpression: 'deletedAt = :deletedAt AND attribute_exists(restoring)',
+    ExpressionAttributeValues: { ':deletedAt': deletedAt },
+  };
+}
+
+function movesBack(
+  archives: readonly Archive[],
+  { queue, deletedAt, at }: { queue: string; deletedAt: number; at: number },
+) {
+  const pk = subscriptionArchive(queue, deletedAt);
+  const restored = archives.map((archive) => restoredItem(archive, at));
+  // Two could share a subscriber if clocks differ, and a transaction may contain an item only once.
+  const claims = new Map(restored.map(({ claim }) => [claim.sk, claim]));
+  return [
+    { ConditionCheck: { Key: queueItemKey(queue), ...isBeingRestored(deletedAt) } },
+    ...restored.flatMap(({ item, subscription: { id } }) => [
+      { Put: { Item: item } },
+      {
+        Delete: { Key: { pk, sk: `${subscriptionPrefix}${id}` }, ConditionExpression: `NOT (${ABSENT})` },
+      },
+    ]),
+    ...[...claims.values()].map((Item) => ({ Put: { Item } })),
+  ];
+}
+
+/** An archived subscription, its item and its claim from now on. An old streak of failures must not disable it. */
+function restoredItem({ item: archived, deletedAt }: Archive, at: number) {
+  const { failing: _, ...healthy } = archived;
+  const restored = { ...healthy, restored: { deletedAt, at } };
+  const subscription = renewPause(toSubscription(restored), at);
+  const { pauses } = subscription;
+  return {
+    item: { ...restored, ...(pauses && { pauses }) },
+    subscription,
+    claim: toSubscriberItem(subscription),
+  };
+}
+
+/** Shows the queue to all callers and removes its archive. False: it is no longer being restored. */
+async function showQueue(
+  table: RegistryTable,
+  name: string,
+  restoring: z.infer<typeof restoringSchema>,
+): Promise<boolean> {
+  const { deletedAt, restorableUntil: _until, restoring: _is, ...queue } = restoring;
+  const restoredAt = table.clock.now();
+  const result = await transactWrite(table, [
+    {
+      Put: {
+        Item: { ...renewPause(queue, restoredAt), restoredAt, [partition]: QUEUES, [sort]: name },
+        ...isBeingRestored(deletedAt),
+      },
+    },
+    { Delete: { Key: queueArchiveKey(name, deletedAt) } },
+  ]);
+  return result.kind === 'written';
+}
+
+function returns({ now, ...key }: SubscriptionAt, Item: Item, claim: ItemKey) {
+  return [
+    countAdded(key.queue, 1),
+    putClaim(claim, now),
+    { Put: { Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
+    { Delete: { Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
+  ];
 }

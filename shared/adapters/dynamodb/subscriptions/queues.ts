@@ -3,11 +3,10 @@ import * as z from 'zod';
 import { subscriptionIndexes } from '../../../config/tables.ts';
 import type { Deletion, Queue } from '../../../domain/subscription/subscription.ts';
 import {
-  type RegistryChange,
   MAX_ARCHIVED_PER_TRANSACTION,
   MAX_SUBSCRIPTIONS_PER_TRANSACTION,
   QueueBeingDeletedError,
-  type Registry,
+  type RegistryQueues,
   REMOVAL_BUDGET_MS,
 } from '../../../ports/subscriptions.ts';
 import { archiveSubscriptions, putArchive, queueArchiveKey } from './archives.ts';
@@ -25,44 +24,123 @@ import {
   retryChange,
   transactWrite,
 } from '../writes.ts';
-import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { QUEUE_LISTING } from '../pages.ts';
+import { listItems, type Query, queryItems, readItem, responsesOf } from '../queries.ts';
 import {
   isDeletedQueue,
   isRestoringQueue,
+  NOT_DELETED,
+  queryOfSubscriptions,
   queueItemKey,
-  queuePartition,
+  QUEUES,
   subscriberItemKey,
-  subscriptionPrefix,
   toQueue,
   toQueueAttributes,
   toQueueItem,
 } from './subscription-item.ts';
 
-/** The queue exists, or never existed. */
-export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
-
-/** An update, because the count of subscriptions and `createdAt` of an existing queue stay. */
-export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
-  const expr = expression();
-  const attributes = { retryPolicy: undefined, ...toQueueAttributes(queue) };
-  const update = {
-    Key: queueItemKey(queue.name),
-    UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', queue.createdAt)),
-    ConditionExpression: NOT_DELETED,
-    ReturnValues: 'ALL_OLD' as const,
-    ...expr.attributes(),
+/** The queues of the registry. */
+export function dynamoQueues(table: RegistryTable): RegistryQueues {
+  return {
+    // An update, because the count of subscriptions and `createdAt` of an existing queue stay.
+    putQueue: async (queue) => {
+      const expr = expression();
+      const attributes = { retryPolicy: undefined, ...toQueueAttributes(queue) };
+      const update = {
+        Key: queueItemKey(queue.name),
+        UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', queue.createdAt)),
+        ConditionExpression: NOT_DELETED,
+        ReturnValues: 'ALL_OLD' as const,
+        ...expr.attributes(),
+      };
+      const { Attributes } = await writeAfterRemoval(table, queue.name, () =>
+        ifConditionHolds(table.update(update)),
+      );
+      return Attributes === undefined
+        ? { kind: 'created' }
+        : { kind: 'replaced', before: toQueue(Attributes) };
+    },
+    ensureQueue: async (queue) => {
+      await writeAfterRemoval(table, queue.name, async () => {
+        const result = await conditional(table.put(putIfAbsent(toQueueItem(queue))));
+        return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
+      });
+    },
+    findQueue: async (name) => {
+      const item = await readItem(table, queueItemKey(name));
+      return item === undefined || isDeletedQueue(item) ? undefined : toQueue(item);
+    },
+    listQueues: (page, part) =>
+      listItems(table, QUEUE_LISTING, page, {
+        query: queryOfQueues(part),
+        keyOf: (name) => ({ ...queueItemKey(name), [partition]: QUEUES, [sort]: name }),
+        parse: toQueue,
+        nameOf: ({ name }) => name,
+      }),
+    countQueues: async (part) => {
+      let count = 0;
+      for await (const { Count = 0 } of responsesOf(table, { ...queryOfQueues(part), Select: 'COUNT' }))
+        count += Count;
+      return count;
+    },
+    changeQueue: (name, change) => {
+      const Key = queueItemKey(name);
+      return changeStored<Queue>(table, `queue ${name}`, {
+        find: async () => {
+          const item = await readItem(table, Key);
+          return item === undefined || isDeletedQueue(item) ? undefined : { item, current: toQueue(item) };
+        },
+        change,
+        toItem: toQueueAttributes,
+        write: async ({ found: { item }, edits, token }) => {
+          // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
+          const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
+          const written = await ifNoConflict(table.update({ Key, ...buildUpdate(edits, guards, token) }));
+          return written === undefined ? 'again' : 'written';
+        },
+      });
+    },
+    // Hides the queue from all callers. Its item stays until everything else of it is removed. The same transaction
+    // archives it; its subscriptions follow. One that is being restored is deleted again, to its archive.
+    deleteQueue: (name, now, restorableUntil) =>
+      retryChange(table, `queue ${name}`, async () => {
+        const Key = queueItemKey(name);
+        const item = await readItem(table, Key);
+        if (item === undefined) return undefined;
+        if (restorableUntil === undefined || isDeletedQueue(item)) {
+          await ifConditionHolds(table.update({ Key, ...hide(now) }));
+          return findDeletion(item)?.restorableUntil;
+        }
+        const deletion = { deletedAt: now, restorableUntil };
+        const result = await transactWrite(table, [
+          { Update: { Key, ...hideArchived(item, deletion) } },
+          putArchive(queueArchiveKey(name, now), item, deletion),
+        ]);
+        return result.kind === 'written' ? restorableUntil : 'again';
+      }),
+    removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
   };
-  const { Attributes } = await writeAfterRemoval(table, queue.name, () =>
-    ifConditionHolds(table.update(update)),
-  );
-  return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: toQueue(Attributes) };
 }
 
-export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
-  await writeAfterRemoval(table, queue.name, async () => {
-    const result = await conditional(table.put(putIfAbsent(toQueueItem(queue))));
-    return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
-  });
+const { name: indexName, partition, sort } = subscriptionIndexes.queues;
+
+/**
+ * Queries all queues, or those whose name contains a text. The filter uses the copy `name`, because the index key
+ * cannot be filtered.
+ */
+function queryOfQueues(part: string | undefined): Query {
+  const all = {
+    IndexName: indexName,
+    KeyConditionExpression: `${partition} = :queues`,
+    ExpressionAttributeValues: { ':queues': QUEUES },
+  };
+  if (part === undefined) return all;
+  return {
+    ...all,
+    FilterExpression: 'contains(#name, :part)',
+    ExpressionAttributeNames: { '#name': 'name' },
+    ExpressionAttributeValues: { ...all.ExpressionAttributeValues, ':part': part },
+  };
 }
 
 /**
@@ -82,37 +160,6 @@ async function writeAfterRemoval<Written>(
   if (again === undefined) throw new QueueBeingDeletedError(name);
   return again;
 }
-
-/**
- * Hides a queue from all callers. Its item stays until everything else of it is removed. With `restorableUntil` the
- * same transaction archives it; its subscriptions follow. One that is being restored is deleted again, to its archive.
- */
-export function deleteQueue(
-  table: RegistryTable,
-  name: string,
-  now: number,
-  restorableUntil?: number,
-): Promise<number | undefined> {
-  const Key = queueItemKey(name);
-  const attempt = async () => {
-    const item = await readItem(table, Key);
-    if (item === undefined) return undefined;
-    const deletion =
-      restorableUntil === undefined || isDeletedQueue(item) ? undefined : { deletedAt: now, restorableUntil };
-    if (deletion === undefined) {
-      await ifConditionHolds(table.update({ Key, ...hide(now) }));
-      return findDeletion(item)?.restorableUntil;
-    }
-    const result = await transactWrite(table, [
-      { Update: { Key, ...hideArchived(item, deletion) } },
-      putArchive(queueArchiveKey(name, now), item, deletion),
-    ]);
-    return result.kind === 'written' ? restorableUntil : 'again';
-  };
-  return retryChange(table, `queue ${name}`, attempt);
-}
-
-const { partition, sort } = subscriptionIndexes.queues;
 
 function hide(now: number) {
   return {
@@ -139,7 +186,7 @@ function hideArchived(item: Record<string, unknown>, deletion: Deletion) {
  * that was read: otherwise the claim on a changed subscriber would remain forever. If the queue has an archive, the
  * same transaction moves them there. False: out of time.
  */
-export async function removeDeletedQueue(
+async function removeDeletedQueue(
   table: RegistryTable,
   name: string,
   hasTime: () => boolean,
@@ -176,11 +223,6 @@ function findDeletion(item: unknown): Deletion | undefined {
   return deletionSchema.safeParse(item).data;
 }
 
-/** All subscriptions of a queue, in the order of their ids; strongly consistent. */
-export function queryOfSubscriptions(queue: string) {
-  return { ConsistentRead: true, ...queryOfPrefix(queuePartition(queue), subscriptionPrefix) };
-}
-
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
 const removable = z.looseObject({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
@@ -202,26 +244,4 @@ function buildDeletions(queue: string, subscriptions: readonly z.infer<typeof re
     })),
     ...[...claims.values()].map((Key) => ({ Delete: { Key } })),
   ];
-}
-
-export function changeQueue(
-  table: RegistryTable,
-  name: string,
-  change: (current: Queue) => Queue,
-): Promise<RegistryChange<Queue>> {
-  const Key = queueItemKey(name);
-  return changeStored<Queue>(table, `queue ${name}`, {
-    find: async () => {
-      const item = await readItem(table, Key);
-      return item === undefined || isDeletedQueue(item) ? undefined : { item, current: toQueue(item) };
-    },
-    change,
-    toItem: toQueueAttributes,
-    write: async ({ found: { item }, edits, token }) => {
-      // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
-      const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-      const written = await ifNoConflict(table.update({ Key, ...buildUpdate(edits, guards, token) }));
-      return written === undefined ? 'again' : 'written';
-    },
-  });
 }

@@ -3,7 +3,7 @@ import {
   type Subscription,
   type SubscriptionKey,
 } from '../../../domain/subscription/subscription.ts';
-import type { SubscriptionAt, Registry } from '../../../ports/subscriptions.ts';
+import type { RegistrySubscriptions, SubscriptionAt } from '../../../ports/subscriptions.ts';
 import { putArchive, subscriptionArchiveKey } from './archives.ts';
 import {
   buildUpdate,
@@ -33,50 +33,40 @@ import {
   toSubscriptionItem,
 } from './subscription-item.ts';
 
-export function changeSubscription(
+/** The subscriptions of the registry that exist. */
+export function dynamoSubscriptionChanges(
   table: RegistryTable,
-  target: SubscriptionAt,
-  change: (current: Subscription) => Subscription | undefined,
-): ReturnType<Registry['changeSubscription']> {
-  return changeStored(table, describeTarget(target), {
-    find: async () => {
-      const found = await findStored(table, target);
-      return found === undefined || isMarked(found) ? undefined : found;
+): Pick<RegistrySubscriptions, 'findSubscription' | 'changeSubscription' | 'markDeleted' | 'removeMarked'> {
+  return {
+    findSubscription: async (queue, subscriptionId) =>
+      (await findStored(table, { queue, subscriptionId }))?.current,
+    changeSubscription: (target, change) =>
+      changeStored(table, describeTarget(target), {
+        find: async () => {
+          const found = await findStored(table, target);
+          return found === undefined || isMarked(found) ? undefined : found;
+        },
+        change: (current) => change(current) ?? current,
+        toItem: toSubscriptionItem,
+        write: (planned) => writeChange(table, target, planned),
+      }),
+    // In one transaction with the release of its claim, so that the next subscribe never sees one without the other, and
+    // with its archive, if it can be restored.
+    markDeleted: (target, restorableUntil) =>
+      retryChange(table, describeTarget(target), async () => {
+        const found = await findStored(table, target);
+        if (found === undefined || isMarked(found)) return found?.current;
+        return mark(table, found, target.now, restorableUntil);
+      }),
+    // Its claim was released when it was marked.
+    removeMarked: async (queue, subscriptionId) => {
+      const deletion = table.delete({
+        Key: subscriptionItemKey(queue, subscriptionId),
+        ConditionExpression: 'attribute_exists(deletedAt)',
+      });
+      await ifConditionHolds(deletion);
     },
-    change: (current) => change(current) ?? current,
-    toItem: toSubscriptionItem,
-    write: (planned) => writeChange(table, target, planned),
-  });
-}
-
-/**
- * Marks a subscription deleted and releases its claim in one transaction, so that the next subscribe never sees
- * one without the other. The same transaction archives it, if it can be restored.
- */
-export function markDeleted(
-  table: RegistryTable,
-  target: SubscriptionAt,
-  restorableUntil?: number,
-): Promise<Subscription | undefined> {
-  const attempt = async () => {
-    const found = await findStored(table, target);
-    if (found === undefined || isMarked(found)) return found?.current;
-    return mark(table, found, target.now, restorableUntil);
   };
-  return retryChange(table, describeTarget(target), attempt);
-}
-
-/** Removes a marked subscription. Its claim was released when it was marked. */
-export async function removeMarked(
-  table: RegistryTable,
-  queue: string,
-  subscriptionId: string,
-): Promise<void> {
-  const deletion = table.delete({
-    Key: subscriptionItemKey(queue, subscriptionId),
-    ConditionExpression: 'attribute_exists(deletedAt)',
-  });
-  await ifConditionHolds(deletion);
 }
 
 function describeTarget({ queue, subscriptionId }: SubscriptionKey): string {
@@ -117,7 +107,7 @@ function isMarked({ current }: Stored<Subscription>): boolean {
 }
 
 /** Undefined also if its queue is deleted. */
-export async function findStored(
+async function findStored(
   table: RegistryTable,
   { queue, subscriptionId }: SubscriptionKey,
 ): Promise<Stored<Subscription> | undefined> {

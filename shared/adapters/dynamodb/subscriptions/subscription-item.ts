@@ -27,6 +27,7 @@ import {
   webhookSchema,
 } from '../../../domain/subscription/destination.ts';
 import { jsonOrUndefined } from '../../../domain/json.ts';
+import { queryOfPrefix } from '../queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from '../record.ts';
 import { PRESSURE_REASONS } from '../../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../../domain/retry/policy.ts';
@@ -57,6 +58,11 @@ export function subscriberItemKey(of: Pick<Subscription, 'queue' | 'destination'
   return { pk: queuePartition(queue), sk: `${subscriberPrefix}${identity}` };
 }
 
+/** All subscriptions of a queue, in the order of their ids; strongly consistent. */
+export function queryOfSubscriptions(queue: string) {
+  return { ConsistentRead: true, ...queryOfPrefix(queuePartition(queue), subscriptionPrefix) };
+}
+
 const queueKeySchema = z.object({ sk: z.literal(META) });
 
 const deletedQueueSchema = z.object({ deletedAt: z.number() });
@@ -65,6 +71,9 @@ const deletedQueueSchema = z.object({ deletedAt: z.number() });
 export function isDeletedQueue(item: unknown): boolean {
   return deletedQueueSchema.safeParse(item).success;
 }
+
+/** The condition that a queue exists, or never existed. */
+export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
 const restoringSchema = z.object({ restoring: z.literal(true) });
 

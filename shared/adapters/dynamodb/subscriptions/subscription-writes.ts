@@ -9,6 +9,8 @@ import {
 } from '../../../ports/subscriptions.ts';
 import {
   isDeletedQueue,
+  NOT_DELETED,
+  queryOfSubscriptions,
   queueItemKey,
   subscriberItemKey,
   subscriptionItemKey,
@@ -18,7 +20,6 @@ import {
   toSubscriptionItem,
 } from './subscription-item.ts';
 import { pagesOf, readItem } from '../queries.ts';
-import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
 import type { ItemKey } from '../record.ts';
 import {
   ABSENT,
