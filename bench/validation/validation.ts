@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { cachedEventTypes } from '../../shared/adapters/dynamodb/subscriptions/cached-event-types.ts';
+import { cachedEventTypes } from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
 import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { checkEvent, type EventChecks } from '../../shared/steps/check-event.ts';

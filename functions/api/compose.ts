@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
-import { dynamoEventTypes } from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
-import { cachedEventTypes } from '../../shared/adapters/dynamodb/subscriptions/cached-event-types.ts';
+import {
+  cachedEventTypes,
+  dynamoEventTypes,
+} from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/deliveries/message-listings.ts';
 import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/subscriptions/portal-sessions.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/deliveries/queue-statistics.ts';

@@ -1,5 +1,5 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { cachedEventTypes } from '../../shared/adapters/dynamodb/subscriptions/cached-event-types.ts';
+import { cachedEventTypes } from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
 import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { lazyReferencedData } from '../../shared/adapters/s3/lazy-referenced-data.ts';

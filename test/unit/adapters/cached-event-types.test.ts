@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { expect, it } from 'vitest';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { cachedEventTypes } from '../../../shared/adapters/dynamodb/subscriptions/cached-event-types.ts';
+import { cachedEventTypes } from '../../../shared/adapters/dynamodb/subscriptions/event-types.ts';
 import { ok, serviceThat } from './service.ts';
 
 const ITEM = { pk: 'EVENT_TYPES', sk: 'TYPE#a', v: 1, name: 'a', createdAt: 1, changedAt: 2 };

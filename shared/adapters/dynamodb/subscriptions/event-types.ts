@@ -5,11 +5,13 @@ import {
   isVisibleTo,
   type TypeViewer,
 } from '../../../domain/event-type/event-type.ts';
-import type { EventTypes } from '../../../ports/event-types.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { CachedEventTypes, EventTypes } from '../../../ports/event-types.ts';
 import type { Page, PageRequest } from '../../../ports/page.ts';
+import { estimateHeapBytes, readCache } from '../../read-cache.ts';
 import { buildPage, pageUpTo, parseMarker } from '../pages.ts';
 import { type Query, queryItem, queryOfPrefix, responsesOf } from '../queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION } from '../record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, UnreadableRecordError } from '../record.ts';
 import { json } from './subscription-item.ts';
 import { openTable, type Table } from '../table.ts';
 import { expression } from '../writes.ts';
@@ -22,7 +24,20 @@ const typePrefix = 'TYPE#';
 export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): EventTypes {
   const table = openTable(client, tableName);
   return {
-    put: (type) => putEventType(table, type),
+    // An update, because `createdAt` of an existing type stays.
+    put: async (type) => {
+      const expr = expression();
+      const { createdAt, ...attributes } = toAttributes(type);
+      const { Attributes } = await table.update({
+        Key: eventTypeKey(type.name),
+        UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', createdAt)),
+        ReturnValues: 'ALL_OLD',
+        ...expr.attributes(),
+      });
+      return Attributes === undefined
+        ? { kind: 'created' }
+        : { kind: 'replaced', before: toEventType(Attributes) };
+    },
     find: (name) => findEventType(table, name),
     list: (page, viewer) => listEventTypes(table, page, viewer),
     delete: async (name) => {
@@ -33,28 +48,13 @@ export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): E
 }
 
 /** Strongly consistent. @throws UnreadableRecordError */
-export async function findEventType(table: Table, name: string): Promise<EventType | undefined> {
+async function findEventType(table: Table, name: string): Promise<EventType | undefined> {
   const item = await queryItem(table, eventTypeKey(name));
   return item && toEventType(item);
 }
 
 function eventTypeKey(name: string): ItemKey {
   return { pk: EVENT_TYPES, sk: `${typePrefix}${name}` };
-}
-
-/** An update, because `createdAt` of an existing type stays. */
-async function putEventType(table: Table, type: EventType): ReturnType<EventTypes['put']> {
-  const expr = expression();
-  const { createdAt, ...attributes } = toAttributes(type);
-  const { Attributes } = await table.update({
-    Key: eventTypeKey(type.name),
-    UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', createdAt)),
-    ReturnValues: 'ALL_OLD',
-    ...expr.attributes(),
-  });
-  return Attributes === undefined
-    ? { kind: 'created' }
-    : { kind: 'replaced', before: toEventType(Attributes) };
 }
 
 /**
@@ -106,4 +106,33 @@ function toAttributes(type: EventType) {
     schema: schema && JSON.stringify(schema),
     example: example === undefined ? undefined : JSON.stringify(example),
   };
+}
+
+/** Some 1,000 types with schemas of 3 KB. Those read first are forgotten first. */
+const MAX_CACHED_BYTES = 32 * 2 ** 20;
+
+type Found = { type: Awaited<ReturnType<CachedEventTypes['find']>> };
+
+/** The catalogue in the subscriptions table, read through a cache. */
+export function cachedEventTypes(
+  client: DynamoDBDocument,
+  tableName: string,
+  { clock, cacheSeconds }: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
+): CachedEventTypes {
+  const table = openTable(client, tableName);
+  const cache = readCache<Found>({
+    clock,
+    maxAgeMs: cacheSeconds * 1000,
+    maxWeight: MAX_CACHED_BYTES,
+    weightOf: estimateHeapBytes,
+  });
+  const read = async (name: string): Promise<Found> => {
+    try {
+      return { type: await findEventType(table, name) };
+    } catch (error) {
+      if (error instanceof UnreadableRecordError) return { type: 'unreadable' };
+      throw error;
+    }
+  };
+  return { find: async (name) => (await cache.cached(name, () => read(name)))?.type };
 }

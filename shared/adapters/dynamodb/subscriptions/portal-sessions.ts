@@ -21,14 +21,39 @@ export function dynamoPortalSessions(client: DynamoDBDocument, tableName: string
     addLink: async (link) => {
       await table.put(putIfAbsent(toItem(link)));
     },
-    openLink: (key, tokenHash, opened) => openLink(table, key, tokenHash, opened),
+    // One conditional write: two callers with one link, or an end at the same time, leave one of them without.
+    openLink: async (key, linkHash, { tokenHash, now, expiresAt }) => {
+      const values = {
+        state: 'session' satisfies PortalAccess['state'],
+        tokenHash,
+        expiresAt,
+        [ttlAttribute]: toTtl(expiresAt),
+      };
+      const result = await updateInForce(table, key, { state: 'link', now }, (expr) => ({
+        update: expr.update(values),
+        condition: expr.equal('tokenHash', linkHash),
+      }));
+      const item = result.kind === 'written' ? result.output.Attributes : result.item;
+      const session = item && asSession(toAccess(item), now);
+      // Our own write, retried: treat as success.
+      return session?.tokenHash === tokenHash ? session : undefined;
+    },
     findSession: async (key, now) => {
       const item = await readItem(table, toKey(key));
       return item === undefined ? undefined : asSession(toAccess(item), now);
     },
     countRequest: (key, limit) =>
       withRetriedWrites(() => countRequest(table, key, limit), contended(`portal session ${key.name}`)),
-    endSessions: (queue, sessionId) => endSessions(table, queue, sessionId),
+    // A link that is opened meanwhile keeps its item, so this finds the session.
+    endSessions: async (queue, sessionId) => {
+      const ofSession = queryOfPrefix(partitionOf(queue), `${namePrefix}${sessionId}.`);
+      for (;;) {
+        const items = await queryItems(table, { ConsistentRead: true, ...ofSession });
+        if (items.length === 0) return;
+        for (const { [primaryKey.partition]: pk, [primaryKey.sort]: sk } of items)
+          await table.delete({ Key: { pk, sk } });
+      }
+    },
   };
 }
 
@@ -59,29 +84,6 @@ function toAccess(item: unknown): PortalAccess {
 
 function asSession(access: PortalAccess, now: number): PortalSession | undefined {
   return access.state === 'session' && access.expiresAt > now ? access : undefined;
-}
-
-/** One conditional write: two callers with one link, or an end at the same time, leave one of them without. */
-async function openLink(
-  table: Table,
-  key: PortalKey,
-  linkHash: string,
-  { tokenHash, now, expiresAt }: Parameters<PortalSessions['openLink']>[2],
-): Promise<PortalSession | undefined> {
-  const values = {
-    state: 'session' satisfies PortalAccess['state'],
-    tokenHash,
-    expiresAt,
-    [ttlAttribute]: toTtl(expiresAt),
-  };
-  const result = await updateInForce(table, key, { state: 'link', now }, (expr) => ({
-    update: expr.update(values),
-    condition: expr.equal('tokenHash', linkHash),
-  }));
-  const item = result.kind === 'written' ? result.output.Attributes : result.item;
-  const session = item && asSession(toAccess(item), now);
-  // Our own write, retried: treat as success.
-  return session?.tokenHash === tokenHash ? session : undefined;
 }
 
 /** A later minute begins anew. An earlier one, by another clock, counts in the current one. */
@@ -130,15 +132,4 @@ function updateInForce(
   const { update, condition } = plan(expr);
   const inForce = [expr.equal('state', state), `${expr.name('expiresAt')} > ${expr.value(now)}`, condition];
   return conditional(table.update(updateReturningItem(toKey(key), update, inForce.join(' AND '), expr)));
-}
-
-/** A link that is opened meanwhile keeps its item, so this finds the session. */
-async function endSessions(table: Table, queue: string, sessionId: string): Promise<void> {
-  const query = { ConsistentRead: true, ...queryOfPrefix(partitionOf(queue), `${namePrefix}${sessionId}.`) };
-  for (;;) {
-    const items = await queryItems(table, query);
-    if (items.length === 0) return;
-    for (const { [primaryKey.partition]: pk, [primaryKey.sort]: sk } of items)
-      await table.delete({ Key: { pk, sk } });
-  }
 }

@@ -3,7 +3,6 @@ import { primaryKey } from '../../../config/tables.ts';
 import { queueMember } from '../../../domain/subscription/queue-metadata.ts';
 import { FAILURES_TO_DISABLE, type HealthChange } from '../../../domain/subscription/health.ts';
 import {
-  type Disabled,
   type ListedSubscription,
   listedSubscriptionSchema,
   type Queue,
@@ -64,6 +63,23 @@ export function dynamoSubscriptions(
     weightOf: estimateHeapBytes,
   });
 
+  /** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
+  const writeHealth = async (
+    { queue, subscriptionId }: SubscriptionKey,
+    expr: Expression,
+    { conditions, update }: { conditions: readonly string[]; update: string },
+  ): Promise<HealthResult> => {
+    const key = subscriptionItemKey(queue, subscriptionId);
+    const condition = [EXISTS, ...conditions].join(' AND ');
+    const result = await conditional(table.update(updateReturningItem(key, update, condition, expr)));
+    // The cached values are outdated whether the change was written or refused.
+    pages.forgetAll(buildKey(queue, ''));
+    subscriptions.forget(buildKey(queue, subscriptionId));
+    return result.kind === 'written'
+      ? { kind: 'written', subscription: toSubscription(result.output.Attributes) }
+      : { kind: 'refused', current: result.item && toSubscription(result.item) };
+  };
+
   return {
     page: (queue, freshness, after = '') =>
       pages[freshness](buildKey(queue, after), () => readPage(table, { queue, after }, options.clock)),
@@ -80,17 +96,23 @@ export function dynamoSubscriptions(
       return { queue: foundQueue, subscription: foundQueue && subscription };
     },
     disable: async (queue, subscriptionId, disabled, version) => {
-      const inForce = await disable(table, { queue, subscriptionId }, disabled, version);
-      pages.forgetAll(buildKey(queue, ''));
-      subscriptions.forget(buildKey(queue, subscriptionId));
-      return inForce;
+      const expr = expression();
+      const result = await writeHealth({ queue, subscriptionId }, expr, {
+        conditions: [isEnabled(expr), expr.equal('changedAt', version)],
+        update: expr.update({ disabled: toDisabledItem(disabled) }),
+      });
+      return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
     },
-    changeHealth: async (queue, subscriptionId, change) => {
-      const result = await changeHealth(table, { queue, subscriptionId }, change);
-      // The cached values are outdated whether the change was written or refused.
-      pages.forgetAll(buildKey(queue, ''));
-      subscriptions.forget(buildKey(queue, subscriptionId));
-      return result;
+    changeHealth: (queue, subscriptionId, change) => {
+      const expr = expression();
+      return writeHealth({ queue, subscriptionId }, expr, {
+        conditions: [
+          ...buildDecisionConditions(change, expr),
+          ...noUnsentEvent(change, expr),
+          ...buildStateConditions(change, expr),
+        ],
+        update: buildHealthUpdate(change, expr),
+      });
     },
   };
 }
@@ -174,48 +196,6 @@ async function readPage(
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
   const page = { ...toListedQueue(first), subscriptions: rest.map(toListedSubscription), readAt };
   return more === undefined ? page : { ...page, lastSubscriptionId: subscriptionIdIn(more) };
-}
-
-/** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
-function changeHealth(table: Table, key: SubscriptionKey, change: HealthChange): Promise<HealthResult> {
-  const expr = expression();
-  return writeHealth(table, key, {
-    conditions: [
-      ...buildDecisionConditions(change, expr),
-      ...noUnsentEvent(change, expr),
-      ...buildStateConditions(change, expr),
-    ],
-    update: buildHealthUpdate(change, expr),
-    expr,
-  });
-}
-
-async function disable(
-  table: Table,
-  key: SubscriptionKey,
-  disabled: Disabled,
-  version: number | undefined,
-): Promise<Disabled | undefined> {
-  const expr = expression();
-  const result = await writeHealth(table, key, {
-    conditions: [isEnabled(expr), expr.equal('changedAt', version)],
-    update: expr.update({ disabled: toDisabledItem(disabled) }),
-    expr,
-  });
-  return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
-}
-
-async function writeHealth(
-  table: Table,
-  { queue, subscriptionId }: SubscriptionKey,
-  { conditions, update, expr }: { conditions: readonly string[]; update: string; expr: Expression },
-): Promise<HealthResult> {
-  const key = subscriptionItemKey(queue, subscriptionId);
-  const condition = [EXISTS, ...conditions].join(' AND ');
-  const result = await conditional(table.update(updateReturningItem(key, update, condition, expr)));
-  if (result.kind === 'written')
-    return { kind: 'written', subscription: toSubscription(result.output.Attributes) };
-  return { kind: 'refused', current: result.item && toSubscription(result.item) };
 }
 
 /**
