@@ -62,9 +62,9 @@ const down = toSubscribersThat(() => ({
 
 const quietly = (scenario: Scenario): Scenario => withoutFaults(withNoisySubscriber(scenario));
 
-itAccepts(20, { 'if subscribers refuse requests, with any faults': refusing });
+itAccepts(12, { 'if subscribers refuse requests, with any faults': refusing });
 
-itAccepts(10, {
+itAccepts(6, {
   'if subscribers wait beside one with a backlog, on few concurrent invocations, with any faults': (
     scenario,
   ) => ({ ...withNoisySubscriber(scenario), rates: scenario.rates }),
@@ -74,14 +74,14 @@ itAccepts(10, {
 itCatches({
   'that does not hear a refusal': {
     by: 'refusals_are_heard',
-    within: 10,
+    seed: 0,
     among: throttling,
     ...changingPressure(() => undefined),
   },
 
   'that does not hear that a subscriber is back': {
     by: 'answers_are_heard',
-    within: 10,
+    seed: 0,
     among: down,
     ...changingPressure((change) =>
       change.kind === 'pressure' && change.pressure.state === 'ramping' ? undefined : change,
@@ -90,7 +90,7 @@ itCatches({
 
   'that sends many probes to a subscriber that is down': {
     by: 'one_probe_at_a_time',
-    within: 10,
+    seed: 0,
     among: down,
     ...replacing('rateLimits', (rateLimits) => ({
       reserve: (limited, limit, wanted) =>
@@ -100,7 +100,7 @@ itCatches({
 
   'that sends messages without their groups: all wait for the backlog of one subscriber': {
     by: 'nothing_late',
-    within: 20,
+    seed: 4,
     among: quietly,
     groupOf: () => undefined,
   },

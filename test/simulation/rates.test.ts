@@ -109,11 +109,11 @@ it('a backlog for a rate-limited subscriber drains as fast as the limit allows w
 });
 
 itCatches({
-  'that sends all requests at once': { by: 'rates_are_kept', within: 10, among: inBursts, ...slotsNotSpaced },
+  'that sends all requests at once': { by: 'rates_are_kept', seed: 0, among: inBursts, ...slotsNotSpaced },
 
   'that uses missed slots: delayed requests come in a burst': {
     by: 'rates_are_kept',
-    within: 10,
+    seed: 0,
     among: withStalledQueue,
     ...writing(async (transition, { deliveries, clock }) => {
       const result = await deliveries.write(transition);
@@ -128,8 +128,7 @@ itCatches({
 
   'that moves all waiting deliveries to the front when the limit rises': {
     by: 'rates_are_kept',
-    from: 10,
-    within: 50,
+    seed: 10,
     among: withChangingLimits,
     ports: (ports, context) =>
       context.actor.name.includes('moving up') ? (slotsNotSpaced.ports?.(ports, context) ?? ports) : ports,
@@ -137,7 +136,7 @@ itCatches({
 
   'that records a waiting first attempt without its message': {
     by: 'the_body_is_kept',
-    within: 10,
+    seed: 1,
     among: inBursts,
     ports: (ports) => {
       const { messageRecords, deliveries } = ports;

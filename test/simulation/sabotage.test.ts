@@ -7,7 +7,7 @@ import { generateScenario } from './generate-scenario.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import { FIRST_SEED, itAccepts, itCatches, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
+import { itAccepts, itCatches, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
 import { answering, CALM, type Scenario, UNSELECTIVE } from './scenario.ts';
 import { shrink } from './shrink.ts';
 
@@ -73,6 +73,7 @@ const withLateSuccesses = ({ concurrency: _unbounded, ...scenario }: Scenario): 
 itCatches({
   'without a lease: concurrent duplicate requests': {
     by: 'duplicates_are_explained',
+    seed: 0,
     // The step believes that it holds a lease, but the record has none and refuses no claim.
     ...writing(async (transition, { deliveries }) => {
       const wanted = 'change' in transition ? transition.change.lease : transition.create.lease;
@@ -85,7 +86,7 @@ itCatches({
 
   'that sends the wake-up before the record: it is dropped, and reconcile has to help': {
     by: 'nothing_late',
-    from: 34,
+    seed: 34,
     among: withoutFaults,
     ports: (ports) => {
       const { wakeUps, clock, deliveries } = ports;
@@ -116,11 +117,13 @@ itCatches({
 
   'that acknowledges before the record: a crash loses a first attempt': {
     by: 'everything_ends',
+    seed: 52,
     ...acknowledgeBeforeRecord,
   },
 
   'whose wake-ups have no attempt number: old copies make requests': {
     by: 'old_copies_are_ignored',
+    seed: 0,
     work: (work, deliveries) =>
       work.kind !== 'wake_up'
         ? work
@@ -129,6 +132,7 @@ itCatches({
 
   'whose records have no pending steps: a crash loses the undeliverable message': {
     by: 'pending_steps_are_done',
+    seed: 3,
     ...writing(async (transition, { deliveries }, { deliveries: store }) => {
       if (!('change' in transition) || !('pendingSteps' in transition.change))
         return await deliveries.write(transition);
@@ -145,7 +149,7 @@ itCatches({
 
   'whose schedule names lack the due time: one replaces another': {
     by: 'schedules_are_distinct',
-    within: 2_000,
+    seed: 7,
     among: byScheduler,
     ...replacing('wakeUps', (wakeUps) => ({
       schedule: (name, at, wakeUp) => wakeUps.schedule(name.replace(/-[0-9]+$/, ''), at, wakeUp),
@@ -155,7 +159,7 @@ itCatches({
 
   'that stores the body after the record: a retry finds none': {
     by: 'the_body_is_kept',
-    from: 49,
+    seed: 46,
     ports: (ports) => {
       const { late, keep } = withBodiesKeptLate(ports);
       return replaced(late, 'deliveries', {
@@ -170,6 +174,7 @@ itCatches({
 
   'whose reconcile does not postpone: it multiplies a backlog': {
     by: 'reconcile_does_not_multiply',
+    seed: 6,
     ...writing((transition, _ports, { deliveries }) =>
       transition.name === 'postpone' ? Promise.resolve(written(deliveries.find(transition.key))) : undefined,
     ),
@@ -177,8 +182,7 @@ itCatches({
 
   'in which a late success does not win, but is only stored': {
     by: 'delivered_wins',
-    from: 114,
-    within: 3_000,
+    seed: 114,
     among: withLateSuccesses,
     ...writing((transition, { deliveries }) => {
       if (!('change' in transition) || transition.name !== 'record_late') return undefined;
@@ -194,8 +198,7 @@ itCatches({
 
   'that takes over a first attempt without storing its message: a wake-up by reconcile finds none': {
     by: 'the_body_is_kept',
-    from: 176,
-    within: 3_000,
+    seed: 46,
     ports: (ports) => {
       const { late, keep } = withBodiesKeptLate(ports);
       return replaced(late, 'deliveries', {
@@ -208,7 +211,10 @@ itCatches({
   },
 });
 
-itAccepts(60, { 'if everything uses Scheduler': byScheduler, 'if successes are late': withLateSuccesses });
+itAccepts(30, { 'if everything uses Scheduler': byScheduler, 'if successes are late': withLateSuccesses });
+
+/** Shows the sabotage below. After a change of the generator, the search begins here. */
+const FAILING_SEED = 181;
 
 it('a failing run is reproducible and is shrunk to a minimal failing scenario', async () => {
   const sabotaged = async (given: Scenario): Promise<readonly Finding[]> =>
@@ -219,7 +225,7 @@ it('a failing run is reproducible and is shrunk to a minimal failing scenario', 
     const isStable = given.settings.firstAttemptsPerJob === 1;
     return isStable && (await sabotaged(given)).length > 0 ? given : failing(seed + 1);
   };
-  const failed = await failing(FIRST_SEED);
+  const failed = await failing(FAILING_SEED);
   expect(await sabotaged(generateScenario(failed.seed))).toEqual(await sabotaged(failed));
 
   const { outcome, scenario } = await shrink(failed, acknowledgeBeforeRecord);

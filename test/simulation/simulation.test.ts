@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /** Part of what `npm run simulate` runs: the seeds from 0. */
-const SCENARIOS = 600;
+const SCENARIOS = 400;
 
 /** Chunk events that have to occur. */
 const EXPECTED_CHUNK_EVENTS = [

@@ -76,6 +76,7 @@ const openedSecrets = new Map<string, ReturnType<StepPorts['secretOpener']['open
 itCatches({
   'in which one throttled call delays all other work of its invocation': {
     by: 'nothing_late',
+    seed: 16,
     among: withOneThrottledPartition,
     ports: (ports, { actor }) =>
       guarding(ports, async (call) => {
@@ -91,7 +92,7 @@ itCatches({
 
   'in which one throttled call fails all other work of its invocation': {
     by: 'duplicates_are_explained',
-    from: 52,
+    seed: 31,
     ports: (ports, { actor }) =>
       guarding(ports, async (call) => {
         try {
@@ -105,8 +106,7 @@ itCatches({
 
   'whose retries read a cache: they call the previous URL': {
     by: 'only_active_subscriptions',
-    from: 178,
-    within: 2_000,
+    seed: 178,
     among: withChange('subscription_url'),
     ...replacing('subscriptions', (subscriptions) => ({
       find: (queue, id) => subscriptions.find(queue, id, 'cached'),
@@ -115,16 +115,14 @@ itCatches({
 
   'whose repeats use the current filters: they reach subscriptions that did not match': {
     by: 'only_matches_get_a_message',
-    from: 390,
-    within: 2_000,
+    seed: 390,
     among: withChange('subscription_interests'),
     ...reading((seen) => delete seen.previousSelection),
   },
 
   'that skips a subscription with an undecided filter': {
     by: 'everything_ends',
-    from: 84,
-    within: 2_000,
+    seed: 84,
     ...replacing('subscriptions', (subscriptions) => ({
       page: async (...args) => {
         const page = await subscriptions.page(...args);
@@ -137,17 +135,19 @@ itCatches({
 
   'that sends messages to an unconfirmed subscription': {
     by: 'only_active_subscriptions',
-    from: 21,
+    seed: 21,
     ...reading((seen) => delete seen.unconfirmed),
   },
 
   'whose retries call a subscription that is marked for deletion': {
     by: 'only_active_subscriptions',
+    seed: 2,
     ...reading((seen) => delete seen.deletedAt),
   },
 
   'that signs with a secret that was replaced, because it keeps the first that it opened': {
     by: 'signed_by_its_secrets',
+    seed: 3,
     ...replacing('secretOpener', (opener) => ({
       open: (owner, sealed) => {
         const secret = openedSecrets.get(owner.subscriptionId) ?? opener.open(owner, sealed);
@@ -159,6 +159,7 @@ itCatches({
 
   'that treats an unreadable subscription as deleted': {
     by: 'cancelled_for_a_reason',
+    seed: 4,
     ...replacing('subscriptions', (subscriptions) => ({
       find: async (...args): ReturnType<Subscriptions['find']> => {
         try {
@@ -172,6 +173,7 @@ itCatches({
 
   'that counts an internal fault before a request as a lost request': {
     by: 'lost_counts_are_true',
+    seed: 6,
     ...writing((transition, _ports, { deliveries }) => {
       const delivery = deliveries.find(transition.key);
       return transition.name === 'release' && delivery !== undefined
@@ -182,7 +184,7 @@ itCatches({
 
   'that ignores an erasure when it stores a body: a retry finds no body': {
     by: 'the_body_is_kept',
-    within: 2_000,
+    seed: 4,
     among: onlyWith(({ interventions }) => interventions.some(({ kind }) => kind === 'erase')),
     ...replacing('messageRecords', (records) => ({
       find: async (key) => {
@@ -199,4 +201,4 @@ itCatches({
   },
 });
 
-itAccepts(50, { 'if one partition is throttled': withOneThrottledPartition });
+itAccepts(35, { 'if one partition is throttled': withOneThrottledPartition });

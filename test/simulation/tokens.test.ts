@@ -5,7 +5,7 @@ import { runScenario } from './run-scenario.ts';
 import { withTokens } from './simulated-tokens.ts';
 import { isClean, summaryOf } from './summary.ts';
 
-const SCENARIOS = 60;
+const SCENARIOS = 30;
 
 it('attempts without a token are recorded, retried and counted as lost like others', async () => {
   const failed: number[] = [];
