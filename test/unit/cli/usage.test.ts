@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { programWith } from '../../../cli/run-command.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import { usage } from '../../../local/options.mjs';
@@ -18,11 +18,9 @@ const helpOf = (command: Command): string => {
   return text;
 };
 
-let leaves: { name: string; command: Command }[];
-beforeAll(async () => {
-  const all = leavesOf(await programWith(() => true, terminalIn(captured())));
-  leaves = all.map(({ words, command }) => ({ name: words.join(' '), command }));
-});
+// Loads the modules of all commands: as an import it has no timeout of a hook.
+const everyCommand = await programWith(() => true, terminalIn(captured()));
+const leaves = leavesOf(everyCommand).map(({ words, command }) => ({ name: words.join(' '), command }));
 
 const optionsIn = (example: string) => [...example.matchAll(/ (--[a-z-]+)/g)].map(([, name]) => name);
 const optionsOf = (command: Command) => command.options.map(({ long }) => long);

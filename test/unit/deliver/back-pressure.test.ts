@@ -22,10 +22,9 @@ beforeEach(() => {
   Object.assign(world.settings, { adaptToThrottling: true, holdWhileDown: true });
 });
 
-/** Ten messages a second. */
-const publishFor = async (seconds: number, name = 'm'): Promise<void> => {
+const publishFor = async (seconds: number, name = 'm', perSecond = 10): Promise<void> => {
   for (let second = 0; second < seconds; second += 1) {
-    await world.publish(...numbered(10, { name: `${name}-${second}` }));
+    await world.publish(...numbered(perSecond, { name: `${name}-${second}` }));
     await world.runFor(SECOND);
   }
 };
@@ -54,7 +53,7 @@ const throttleTo = (perSecond: number): number[] => {
 /** Until the common counts say that the subscriber is down. */
 const holdDown = async (): Promise<void> => {
   world.subscriber.script(world.url, [status(503, { takesMs: 20 })]);
-  await publishFor(20, 'down');
+  await publishFor(20, 'down', 4);
   expect(await pressure()).toBe('held');
 };
 
@@ -143,7 +142,7 @@ describe('a subscriber that is down', () => {
     await world.clock.run();
 
     const after = world.subscriber.seen.slice(during);
-    expect(after.length).toBeGreaterThanOrEqual(120);
+    expect(after.length).toBeGreaterThanOrEqual(80);
     expect(Math.max(...after.map(({ at }) => at)) - backAt).toBeLessThanOrEqual(2 * MINUTE);
     expect(pressureEvents()[0]).toBe('subscription.slowed');
   });
@@ -219,7 +218,7 @@ describe('a subscriber that is down', () => {
       await world.runFor(15 * SECOND);
 
       const urls = world.subscriber.seen.slice(before).map(({ request }) => request.url);
-      expect(urls.length).toBeGreaterThanOrEqual(200);
+      expect(urls.length).toBeGreaterThanOrEqual(80);
       expect(new Set(urls)).toEqual(
         new Set(['destination' in change ? 'https://other.test/hook' : world.url]),
       );

@@ -100,7 +100,7 @@ describe('a delivery that had to wait', () => {
     await world.subscribe({ minimum_delay_retries: 40, minimum_delay: 5 });
     world.subscriber.script(world.url, [status(503, { takesMs: 20 })]);
     for (let second = 0; second < 20; second += 1) {
-      await world.publish(...numbered(10, { name: `down-${second}` }));
+      await world.publish(...numbered(4, { name: `down-${second}` }));
       await world.runFor(SECOND);
     }
     const heldAt = world.clock.now();
