@@ -20,7 +20,7 @@ import { QueuePage } from './pages/queue/queue-page.tsx';
 import { RecoveryPage } from './pages/recovery/recovery-page.tsx';
 import { SubscriptionPage } from './pages/subscription/subscription-page.tsx';
 import { PageFrame } from './parts/frame.tsx';
-import { Failure, Notice } from './parts/loaded.tsx';
+import { Failure, FailureNotice, Notice } from './parts/loaded.tsx';
 import { PageHeading } from './parts/page-heading.tsx';
 import { hrefTo, parseRoute, type Route } from './route.ts';
 import type { SessionToken } from './session-token.ts';
@@ -31,15 +31,17 @@ const POLLING = { floor: 1, ceiling: 10 };
 
 export function App({ token }: { token: SessionToken }) {
   const route = parseRoute(useHash());
-  const api = useMemo(() => consoleClient(token), [token]);
+  const [ended, setEnded] = useState<ApiRefusal>();
+  const api = useMemo(() => consoleClient(token, setEnded), [token]);
   const { value: info, failure } = useLoaded(() => api.local('/info', consoleInfoSchema));
   const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);
   const [freshness] = useState((): PageContext['freshness'] => new Map());
   const page = useMemo((): PageContext => {
-    // A missing deployment is shown once above every page; either response may arrive first.
-    const isShown = (of: unknown): boolean =>
-      typeof info?.deployment !== 'string' && of instanceof ApiRefusal && of.code === 'no_deployment';
-    const explain: PageContext['explain'] = (of) => (isShown(of) ? undefined : failureWords(of));
+    // Shown once above every page: the end of the session, and a missing deployment; either response may arrive first.
+    const isShown = ({ code }: ApiRefusal): boolean =>
+      code === 'token_refused' || (code === 'no_deployment' && typeof info?.deployment !== 'string');
+    const explain: PageContext['explain'] = (of) =>
+      of instanceof ApiRefusal && isShown(of) ? undefined : failureWords(of);
     return { api, site: 'Posthaste', polling: POLLING, explain, freshness };
   }, [api, info, freshness]);
 
@@ -54,6 +56,7 @@ export function App({ token }: { token: SessionToken }) {
             </>
           }
         >
+          {ended === undefined ? null : <FailureNotice words={failureWords(ended)} />}
           {failure === undefined ? null : <Failure of={failure} />}
           {info === undefined ? null : <DeploymentNotice info={info} />}
           {failure === undefined ? <CurrentPage route={route} /> : null}
@@ -65,7 +68,7 @@ export function App({ token }: { token: SessionToken }) {
 
 function DeploymentNotice({ info }: { info: ConsoleInfo }) {
   const { problem, version, commandVersion } = info;
-  if (problem?.code === 'no_deployment') {
+  if (problem !== undefined) {
     const { title, detail, advice } = wordsFor(problem);
     return (
       <Notice tone="warning" title={title}>
@@ -73,9 +76,6 @@ function DeploymentNotice({ info }: { info: ConsoleInfo }) {
         <p>{advice}</p>
       </Notice>
     );
-  }
-  if (problem !== undefined) {
-    return <Notice tone="warning" title={problem.message} />;
   }
   if (version === null || version === commandVersion) return null;
   return (

@@ -4,6 +4,7 @@ import {
   type CodeWords,
   COMMON_WORDS,
   type FailureWords,
+  RELOADS,
   refusalWords,
 } from '../../console/src/api/failure-words.ts';
 import { limitConcurrency, MAX_CONCURRENT, NoResponse, sendBy } from '../../console/src/api/page-requests.ts';
@@ -32,15 +33,11 @@ export function portalClient({ session, secret }: OpenSession, onEnd: () => void
   );
 }
 
-/** Also true of an action, which is not repeated. */
-const RETRIES = 'This page reloads what it shows automatically.';
-
 const WORDS: CodeWords = {
   ...COMMON_WORDS,
   invalid_request: { title: 'Some values are not accepted' },
   forbidden: { title: 'Your access does not include this', advice: 'Ask for a link that includes it.' },
-  too_many_requests: { title: 'Too many requests', advice: RETRIES },
-  unavailable: { title: 'The service is unavailable', advice: RETRIES },
+  unavailable: { title: 'The service is unavailable', advice: RELOADS },
 };
 
 /** What customers see for a failure. They know nothing of the deployment behind the page. */
@@ -52,7 +49,7 @@ export function portalWords(failure: unknown): FailureWords | undefined {
     return refusalWords({ status, code: codeFor(status) ?? code, message, fields }, WORDS);
   }
   if (failure instanceof NoResponse)
-    return { title: 'No response', detail: 'The service cannot be reached.', advice: RETRIES };
+    return { title: 'No response', detail: 'The service cannot be reached.', advice: RELOADS };
   return {
     title: 'Something went wrong in this page',
     detail: failure instanceof Error ? failure.message : String(failure),

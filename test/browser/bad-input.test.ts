@@ -47,6 +47,19 @@ inBrowser('the console with unusual input', () => {
     await own.stop();
   });
 
+  it('says once that its session has ended, and keeps what it shows', async () => {
+    const page = await there().openAt('#/queues/first');
+    await page.getByRole('textbox', { name: 'Type' }).fill('order.created');
+    await page.route('**/api/**', (route) =>
+      route.fulfill({ status: 401, json: { error: { code: 'token_refused', message: 'it is of an earlier run' } } }),
+    );
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('The session of this page has ended').waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.getByRole('alert').count()).toBe(1);
+    expect(await page.getByRole('textbox', { name: 'Type' }).inputValue()).toBe('order.created');
+  });
+
   it('says how to renew expired credentials', async () => {
     there().api.answerInstead(() =>
       Response.json({ message: 'The security token included in the request is expired' }, { status: 403 }),

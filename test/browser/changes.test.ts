@@ -109,6 +109,22 @@ inBrowser('an operator in the console', () => {
     await page.getByRole('button', { name: 'Deliver again' }).waitFor();
   });
 
+  it('cancels a delivery once by a double click, which does not start the button that takes its place', async () => {
+    const address = `orders/messages/order-4706/deliveries/${there().billing}`;
+    const page = await there().openAt(`#/queues/${address}`);
+    const changes: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') changes.push(new URL(request.url()).pathname);
+    });
+    const place = await page.getByRole('button', { name: 'Cancel delivery' }).boundingBox();
+    const [x, y] = [(place?.x ?? 0) + 20, (place?.y ?? 0) + 10];
+    await page.mouse.click(x, y);
+    await page.getByRole('button', { name: 'Deliver again' }).waitFor();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    expect(changes).toEqual([`/api/v2/queues/${address}/cancel`]);
+  });
+
   it('sees why a subscription did not get a message, and sends it after a question', async () => {
     const message = {
       queue: 'orders',

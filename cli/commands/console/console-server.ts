@@ -8,10 +8,9 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { buildPageHeaders, type PageFiles } from '../../../shared/wire/page.ts';
 import type { ConsoleFailureCode, ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import { type ApiAccess, CredentialsProblem, findApi, apiClient } from '../../api/api-access.ts';
+import { type ApiAccess, findApi, apiClient } from '../../api/api-access.ts';
 import { type DeadLetterAccess, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-report.ts';
 import {
   type Exchange,
   type LoopbackServer,
@@ -190,7 +189,7 @@ const describe = {
   schema: z.object({ info: z.object({ version: z.string() }) }),
 };
 
-/** The page's description of its deployment. Never fails: `problem` says what could not be determined. */
+/** The page's description of its deployment. Never fails: the version of one that does not answer is unknown. */
 async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
   const common = { commandVersion: packageJson.version, command: COMMAND };
   if (target.kind === 'none') {
@@ -198,21 +197,14 @@ async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };
   }
   const { name, region = null, apiUrl, isLocal } = target.access;
-  return { ...common, deployment: name, region, apiUrl, isLocal, ...(await readVersion(target.access)) };
+  return { ...common, deployment: name, region, apiUrl, isLocal, version: await readVersion(target.access) };
 }
 
-/** Reads the version from the API's OpenAPI document. */
-function readVersion(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
+/** Reads the version from the API's OpenAPI document. The page shows the failures of its own requests. */
+function readVersion(access: ApiAccess): Promise<string | null> {
   const asked = apiClient(access).call(describe, { signal: AbortSignal.timeout(VERSION_WITHIN_MS) });
   return asked.then(
-    ({ info }) => ({ version: info.version }),
-    (failure: unknown) => ({ version: null, problem: describeProblem(failure) }),
+    ({ info }) => info.version,
+    () => null,
   );
-}
-
-function describeProblem(failure: unknown): NonNullable<ConsoleInfo['problem']> {
-  if (failure instanceof ApiRefusal)
-    return { code: failure.code ?? 'forbidden', message: adviceFor(failure) ?? failure.message };
-  const code = failure instanceof CredentialsProblem ? failure.code : 'unreachable';
-  return { code, message: failureText(failure) };
 }

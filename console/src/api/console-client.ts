@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { type ApiClient, type ApiRequest, callBy, clientBy } from '../../../api-client/api-client.ts';
+import type { ApiRefusal } from '../../../api-client/refusal.ts';
 import type { SessionToken } from '../session-token.ts';
 import { limitConcurrency, MAX_CONCURRENT, sendBy, TIMEOUT_MS } from './page-requests.ts';
 
@@ -8,8 +9,11 @@ export type ConsoleClient = ApiClient & {
   local: <Answer>(path: string, schema: z.ZodType<Answer>, rest?: Partial<ApiRequest>) => Promise<Answer>;
 };
 
-/** Calls the administration API through the command that serves this page; the command signs the requests. */
-export function consoleClient(token: SessionToken): ConsoleClient {
+/**
+ * Calls the administration API through the command that serves this page; the command signs the requests. `onEnd`: the
+ * command does not take the token any more.
+ */
+export function consoleClient(token: SessionToken, onEnd: (refusal: ApiRefusal) => void): ConsoleClient {
   const slots = limitConcurrency(MAX_CONCURRENT);
   const sendTo = (prefix: string) =>
     sendBy(
@@ -17,8 +21,10 @@ export function consoleClient(token: SessionToken): ConsoleClient {
         urlFor: ({ path, search }) => prefix + path + search,
         headers: (): Record<string, string> =>
           token.value === undefined ? {} : { authorization: `Bearer ${token.value}` },
-        onRefusal: ({ code }) => {
-          if (code === 'token_refused') token.forget();
+        onRefusal: (refusal) => {
+          if (refusal.code !== 'token_refused') return;
+          token.forget();
+          onEnd(refusal);
         },
       },
       slots,

@@ -6,7 +6,10 @@ import { NoResponse } from './page-requests.ts';
 export type FailureWords = { title: string; detail: string; advice?: string };
 
 const START_AGAIN = 'Start the console again in its terminal, and open the link that it prints.';
-const RETRIES_AUTOMATICALLY = 'This page retries automatically.';
+
+/** For values that are polled, and for actions, which may have been done although the answer was lost. */
+export const RELOADS =
+  'This page reloads what it shows automatically. An action is not repeated: look whether it took effect before you try again.';
 
 /** Titles and advice by error code. */
 export type CodeWords = Readonly<Record<string, Omit<FailureWords, 'detail'>>>;
@@ -19,19 +22,20 @@ export const COMMON_WORDS: CodeWords = {
   invalid_retry_policy: { title: 'The API rejected the policy' },
   invalid_json: { title: 'Invalid JSON' },
   too_large: { title: 'The request is too large' },
+  too_many_requests: { title: 'Too many requests', advice: RELOADS },
 };
 
 /** With those of the console command. */
 const CONSOLE_WORDS: CodeWords = {
   ...COMMON_WORDS,
   token_refused: { title: 'The session of this page has ended', advice: START_AGAIN },
-  unreachable: { title: 'No response from the API', advice: RETRIES_AUTOMATICALLY },
-  timeout: { title: 'The API did not respond in time', advice: RETRIES_AUTOMATICALLY },
-  unavailable: { title: 'The API is unavailable', advice: RETRIES_AUTOMATICALLY },
-  too_many_requests: { title: 'The API is busy', advice: RETRIES_AUTOMATICALLY },
+  unreachable: { title: 'No response from the API', advice: RELOADS },
+  timeout: { title: 'The API did not respond in time', advice: RELOADS },
+  unavailable: { title: 'The API is unavailable', advice: RELOADS },
+  internal: { title: 'The API failed', advice: RELOADS },
   credentials_expired: {
     title: 'Your credentials have expired',
-    advice: `Renew them in the terminal where you started the console, for example with “aws sso login”. ${RETRIES_AUTOMATICALLY}`,
+    advice: `Renew them in the terminal where you started the console, for example with “aws sso login”. ${RELOADS}`,
   },
   no_credentials: {
     title: 'No AWS credentials found',

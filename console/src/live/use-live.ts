@@ -28,6 +28,8 @@ type LiveOptions = {
   untilFound?: boolean;
   /** Of what hardly changes: loads again only when the page is shown again. */
   once?: boolean;
+  /** Another version is loaded at once; until then the value stays. */
+  version?: number | undefined;
 };
 
 /** The answer of an operation of the API, polled. */
@@ -41,15 +43,16 @@ export function useLiveCall<Name extends Route, Answer>(
   return useLive(key, (signal) => api.call(asked, { signal, ...given }), options);
 }
 
-/** The first `most` items of a listing of the API, polled. */
+/** The first `most` items of a listing of the API, polled. The items stay while more of them are loaded. */
 export function useLiveItems<Name extends Route, Item>(
   asked: Operation<Name, ListedPage<Item>>,
   given: GivenList<Name>,
-  options?: LiveOptions,
+  options?: Omit<LiveOptions, 'version'>,
 ): Live<Listed<Item>> {
   const { api } = usePage();
-  const key = JSON.stringify([asked.route, given]);
-  return useLive(key, (signal) => api.items(asked, { signal, ...given }), options);
+  const { most, ...listed } = given;
+  const key = JSON.stringify([asked.route, listed]);
+  return useLive(key, (signal) => api.items(asked, { signal, ...given }), { ...options, version: most });
 }
 
 /**
@@ -59,7 +62,7 @@ export function useLiveItems<Name extends Route, Item>(
 export function useLive<Value>(
   key: string,
   load: (signal: AbortSignal) => Promise<Value>,
-  { untilFound = false, once = false }: LiveOptions = {},
+  { untilFound = false, once = false, version }: LiveOptions = {},
 ): Live<Value> {
   const { freshness, polling } = usePage();
   const [shown, setShown] = useState<Loading<Value> & { key: string }>();
@@ -80,7 +83,7 @@ export function useLive<Value>(
       poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
-        known = JSON.stringify(value);
+        known = toComparable(value);
         if (!signal.aborted) {
           setShown({ key, value, failure: undefined });
           note({ readAt: Date.now(), failed: false, dueAt: undefined });
@@ -108,12 +111,22 @@ export function useLive<Value>(
   }, [key, freshness, polling, untilFound, once]);
 
   const refresh = useCallback(() => wake.current(), []);
+  const loaded = useRef(version);
+  useEffect(() => {
+    if (loaded.current !== version) refresh();
+    loaded.current = version;
+  }, [version, refresh]);
   const { value, failure } = shown?.key === key ? shown : NOTHING;
   return { value, failure, refresh };
 }
 
+/** A value as text, without ages: they change with each poll, which would then never become less frequent. */
+export function toComparable(value: unknown): string | undefined {
+  return JSON.stringify(value, (name, member: unknown) => (name === 'age' ? undefined : member));
+}
+
 type Poller = {
-  /** Polls now, and restarts at the shortest interval. */
+  /** Polls now, again if a poll is under way, and restarts at the shortest interval. */
   wake: () => void;
   stop: () => void;
 };
@@ -148,6 +161,8 @@ export function startPoller({
   let interval = start;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let polling = false;
+  /** The poll under way may have read what was there before a change. */
+  let isOutdated = false;
 
   const schedule = (): void => {
     timer = setTimeout(run, interval.wait * 1000);
@@ -165,21 +180,26 @@ export function startPoller({
   const run = (): void => {
     if (polling || signal.aborted || isHidden()) return;
     polling = true;
+    isOutdated = false;
     const settled =
       <Outcome>(handle: (outcome: Outcome) => void) =>
       (outcome: Outcome): void => {
         polling = false;
-        if (!signal.aborted) handle(outcome);
+        if (signal.aborted) return;
+        handle(outcome);
+        if (isOutdated) wake();
       };
     poll(signal).then(settled(succeed), settled(fail));
   };
+  const wake = (): void => {
+    clearTimeout(timer);
+    interval = start;
+    isOutdated = polling;
+    run();
+  };
   run();
   return {
-    wake: () => {
-      clearTimeout(timer);
-      interval = start;
-      run();
-    },
+    wake,
     stop: () => {
       stopped.abort();
       clearTimeout(timer);

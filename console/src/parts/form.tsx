@@ -91,7 +91,10 @@ export function submittedTexts(event: TargetedSubmitEvent<HTMLFormElement>): Par
   return Object.fromEntries(texts);
 }
 
-/** A button that starts an action. While the action runs it is busy and ignores clicks. */
+/**
+ * A button that starts an action. It ignores clicks while the action runs, and the second one of a double click: by then
+ * the action may have ended, and another button may be in this place.
+ */
 export function WorkButton({
   action,
   onClick,
@@ -104,7 +107,7 @@ export function WorkButton({
       aria-disabled={running}
       aria-busy={running}
       onClick={(event) => {
-        if (running) event.preventDefault();
+        if (running || event.detail > 1) event.preventDefault();
         else onClick?.();
       }}
     />

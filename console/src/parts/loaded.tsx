@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { type Health, readHealth } from '../../../api-client/operations.ts';
 import { counted } from '../../../api-client/words.ts';
+import type { FailureWords } from '../api/failure-words.ts';
 import type { Action } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
 import { type Loading, useLiveCall } from '../live/use-live.ts';
@@ -108,8 +109,10 @@ export function Notice({
 /** Shows a failure and what to do about it. */
 export function Failure({ of }: { of: unknown }) {
   const words = usePage().explain(of);
-  if (words === undefined) return null;
-  const { title, detail, advice } = words;
+  return words === undefined ? null : <FailureNotice words={words} />;
+}
+
+export function FailureNotice({ words: { title, detail, advice } }: { words: FailureWords }) {
   return (
     <Notice tone="danger" title={title}>
       <p>{detail}</p>

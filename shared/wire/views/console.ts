@@ -41,7 +41,7 @@ export const consoleInfoSchema = z.object({
   apiUrl: z.string().exactOptional(),
   /** Whether this is a local deployment. */
   isLocal: z.boolean(),
-  /** Why the deployment or its version is unknown. */
+  /** Why there is no deployment. */
   problem: z.object({ code: z.string(), message: z.string() }).exactOptional(),
 });
 

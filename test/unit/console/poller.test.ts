@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limitConcurrency } from '../../../console/src/api/page-requests.ts';
 import { findStaleness, type Freshness } from '../../../console/src/live/page-context.tsx';
-import { startPoller } from '../../../console/src/live/use-live.ts';
+import { startPoller, toComparable } from '../../../console/src/live/use-live.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
 describe('startPoller', () => {
@@ -42,13 +42,20 @@ describe('startPoller', () => {
     expect(polls).toEqual([0, 1, 3, 7, 15, 16, 18]);
   });
 
-  it('polls at once when it is woken, and never twice at the same time', async () => {
+  it('polls at once when it is woken, and once more if a poll that may be outdated is under way', async () => {
     const { polls, wake } = polling([]);
     await vi.advanceTimersByTimeAsync(4000);
     wake();
     wake();
+    wake();
+    expect(polls).toEqual([0, 2, 4]);
     await vi.advanceTimersByTimeAsync(2000);
-    expect(polls).toEqual([0, 2, 4, 6]);
+    expect(polls).toEqual([0, 2, 4, 4, 6]);
+  });
+
+  it('takes no age for a change', () => {
+    expect(toComparable([{ id: 'a', age: 2 }])).toBe(toComparable([{ id: 'a', age: 1 }]));
+    expect(toComparable([{ id: 'a' }])).not.toBe(toComparable([{ id: 'b' }]));
   });
 
   it('reports a failure and continues, unless the failure is permanent', async () => {

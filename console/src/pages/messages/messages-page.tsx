@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { filtered, readFirst } from '../../api/listed.ts';
+import { filtered, firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
@@ -91,10 +91,20 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
   const [, isWanted] = CHOICES[choice];
-  const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
-    const listed = api.list(listMessages, { path: { queue }, query: { since, until }, signal });
-    return readFirst(filtered(listed, isWanted), most);
-  });
+  const messages = useLive(
+    `messages/${queue}/${choice}/${since ?? ''}/${until ?? ''}`,
+    (signal) =>
+      firstWithin(
+        (inTime) =>
+          filtered(
+            api.list(listMessages, { path: { queue }, query: { since, until }, signal: inTime }),
+            isWanted,
+          ),
+        most,
+        { signal },
+      ),
+    { version: most },
+  );
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>
       <LinkBar
@@ -114,10 +124,12 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
               <MessageTable
                 rows={items}
                 empty={
-                  choice === 'all' && since === undefined ? (
+                  choice === 'all' && since === undefined && !more ? (
                     <NoMessages queue={queue} />
                   ) : (
-                    <Empty title="No matching messages in this window" />
+                    <Empty
+                      title={more ? 'None among the newest messages' : 'No matching messages in this window'}
+                    />
                   )
                 }
               />

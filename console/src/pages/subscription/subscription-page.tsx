@@ -45,12 +45,15 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   );
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
   const { most, showMore } = useMost();
-  const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
-    firstWithin(
-      (inTime) => api.list(listDeliveriesOfSubscription, { path, most: most + 1, signal: inTime }),
-      most,
-      { signal },
-    ),
+  const recent = useLive(
+    `recent/${queue}/${id}`,
+    (signal) =>
+      firstWithin(
+        (inTime) => api.list(listDeliveriesOfSubscription, { path, most: most + 1, signal: inTime }),
+        most,
+        { signal },
+      ),
+    { version: most },
   );
   const isMissing = isNotFound(subscription.failure);
   return (
