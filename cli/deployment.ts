@@ -82,7 +82,11 @@ async function localDeployment(file: string): Promise<Deployment | undefined> {
 }
 
 async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
-  const { name, place, outputs } = await locateInAws(chosen);
+  const { name, place, outputs } = await locateInAws(chosen).catch((cause: unknown) => {
+    if (chosen !== undefined || !(cause instanceof NoneInAws)) throw cause;
+    const advice = cause.message.replace(/\.$/, `, or run ${START} in another terminal.`);
+    throw new Problem(`No local deployment is running. ${advice}`, { cause });
+  });
   try {
     return { ...parseResources(outputs), name, place, client: {} };
   } catch (cause) {
@@ -95,6 +99,9 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   }
 }
 
+/** AWS has no deployment, or cannot be asked. */
+class NoneInAws extends Problem {}
+
 /**
  * Finds a deployment of any version in AWS, and the client that found it.
  * @throws Problem with advice when there is none, or several
@@ -106,11 +113,9 @@ export async function locateInAws(
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
   await cloudFormation.config.region().catch((cause: unknown) => {
-    const text =
-      chosen === undefined
-        ? `No local deployment runs, and no AWS region is set. Run ${START} in another terminal, or set AWS_REGION or AWS_PROFILE.`
-        : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
-    throw new Problem(text, { cause });
+    const what = chosen === undefined ? 'deployments in AWS' : `the deployment ${chosen}`;
+    const text = `No AWS region is set, so ${what} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
+    throw new NoneInAws(text, { cause });
   });
   return { ...(await findInAws(cloudFormation, chosen)), cloudFormation };
 }
@@ -139,7 +144,7 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   const all = deploymentsIn([...stacks.keys()]);
   const candidates = chosen === undefined ? all : all.filter(({ name }) => name === chosen);
   const [found] = candidates;
-  if (found === undefined) throw new Problem(noneText(chosen, formatNames(all)));
+  if (found === undefined) throw new NoneInAws(noneText(chosen, formatNames(all)));
   if (candidates.length > 1) throw new Problem(severalText(chosen, formatNames(candidates)));
   const { name, outputs } = found;
   const stack = stacks.get(found.stack);
@@ -164,13 +169,8 @@ function formatNames(deployments: readonly { name: string }[]): string {
 }
 
 function noneText(chosen: string | undefined, others: string): string {
-  if (chosen === undefined)
-    return (
-      'There is no deployment of Posthaste in this AWS account and region, and no local deployment is running. ' +
-      `Check AWS_PROFILE and AWS_REGION, or run ${START} in another terminal.`
-    );
   const there = others === '' ? 'Check AWS_PROFILE and AWS_REGION.' : `There is: ${others}.`;
-  return `There is no deployment ${chosen} in this AWS account and region. ${there}`;
+  return `There is no deployment ${chosen ?? 'of Posthaste'} in this AWS account and region. ${there}`;
 }
 
 function severalText(chosen: string | undefined, names: string): string {

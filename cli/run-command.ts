@@ -135,17 +135,25 @@ export async function programWith(isWanted: (name: string) => boolean, terminal:
     .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
     .version(packageJson.version, '--version', 'print the version');
   // commander prints only the help for a command without its subcommand, so the error is added here.
-  program.addHelpText('beforeAll', ({ error, command }) =>
-    error && command.commands.length > 0 && command.args.length === 0
+  program.addHelpText('beforeAll', ({ error, command }) => {
+    refuseUnknown(command);
+    return error && command.commands.length > 0 && command.args.length === 0
       ? 'error: missing command; choose one of those below\n'
-      : '',
-  );
+      : '';
+  });
   for (const [name, description] of Object.entries(DESCRIPTIONS)) {
     const command = program.command(name).description(description);
     if (isWanted(name)) (await LOADERS[name]?.())?.(command, terminal);
   }
   pointToHelp(program, COMMAND);
   return program;
+}
+
+/** commander shows the help of the command above for an unknown one. Parsed without --help, its name is refused. */
+function refuseUnknown(command: Command): void {
+  const name = command.args.find((word) => word !== 'help' && !word.startsWith('-'));
+  const isKnown = command.commands.length === 0 || command.commands.some((one) => one.name() === name);
+  if (name !== undefined && !isKnown) command.parse([name], { from: 'user' });
 }
 
 /** A usage error leads with its sentence, and the help that would push it off the screen is one command away. */

@@ -211,14 +211,22 @@ Exit status: 0, also after Ctrl-C.
   examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
   read: async ({ api, options, terminal }, queue) => {
     const filter = await filterFrom(api, queue, options);
-    await terminal.untilInterrupted((interrupted) => {
+    const changes = await terminal.untilInterrupted((interrupted) => {
       const signal = orAfter(interrupted, options.for);
       return watchDeliveries(api, { ...options, queue, filter, signal }, terminal);
     });
+    if (changes === 0 && options.json !== true)
+      terminal.printError(`Watched ${watchedText(queue, options.message, filter)}: nothing happened.`);
   },
 });
 
 export const deliveriesCommands = group({ list, show, watch });
+
+function watchedText(queue: string, message: string | undefined, filter: DeliveryFilter): string {
+  if (message !== undefined) return `the deliveries of message ${printable(message)} on queue ${queue}`;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return `the ${isFiltered ? 'matching ' : ''}open and failed deliveries of queue ${queue}`;
+}
 
 function changeText(change: Change, terminal: Terminal): string {
   const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
@@ -253,9 +261,13 @@ const MAX_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
 
-/** Polls, and prints each change once. With `message`, it returns when all deliveries of the message have ended. */
-async function watchDeliveries(api: ApiClient, watched: Watched, terminal: Terminal): Promise<void> {
+/**
+ * Polls, prints each change once, and returns how many there were. With `message`, it returns when all deliveries of the
+ * message have ended.
+ */
+async function watchDeliveries(api: ApiClient, watched: Watched, terminal: Terminal): Promise<number> {
   const { message, signal, verbose } = watched;
+  let printed = 0;
   const known = new Map<string, Snapshot>();
   await pollUntilDone({ limits: POLLING, signal, verbose }, terminal, async () => {
     const found = await (message === undefined
@@ -268,10 +280,12 @@ async function watchDeliveries(api: ApiClient, watched: Watched, terminal: Termi
       const change: Change = { at: new Date().toISOString(), ...seen };
       terminal.printResult(watched, change, () => changeText(change, terminal));
     }
+    printed += changes.length;
     forgetOldest(known);
     if (await isFinished(api, watched, found)) return 'done';
     return changes.length > 0 ? 'changed' : 'empty';
   });
+  return printed;
 }
 
 /** Deliveries are recorded from their first attempt on, so fewer may be found than subscriptions matched. */

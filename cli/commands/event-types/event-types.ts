@@ -68,26 +68,32 @@ const remove = deployed<{ yes?: true }>({
   },
 });
 
-type OutOptions = { out?: string };
+type OutputOptions = { output?: string; out?: string };
 
-const exported = deployed<OutOptions>({
+/** `--out` is its name in earlier versions. */
+const OUTPUT = [
+  option('--output <FILE>', 'write to this file'),
+  option('--out <FILE>', 'the same as --output').hideHelp().conflicts('output'),
+];
+
+const exported = deployed<OutputOptions>({
   description: 'Print the catalogue as an OpenAPI 3.1 document of webhooks, for subscribers.',
-  options: [option('--out <FILE>', 'write it to this file')],
-  examples: ['event-types export > webhooks.json', 'event-types export --out webhooks.json'],
+  options: OUTPUT,
+  examples: ['event-types export > webhooks.json', 'event-types export --output webhooks.json'],
   read: async ({ api, options, terminal }) => {
     const document = toWebhooksDocument(await readCatalogue(api));
     write(`${JSON.stringify(document, undefined, 2)}\n`, options, terminal);
   },
 });
 
-const types = deployed<OutOptions>({
+const types = deployed<OutputOptions>({
   description: 'Print TypeScript types of the data of each event type, by its schema.',
-  options: [option('--out <FILE>', 'write them to this file')],
+  options: OUTPUT,
   more: `
 The types are for publishing with posthaste/client:
   new Publisher<EventTypes>({ queueUrl })
 `,
-  examples: ['event-types types --out src/event-types.ts'],
+  examples: ['event-types types --output src/event-types.ts'],
   read: async ({ api, options, terminal }) => {
     write(declareEventTypes(await readCatalogue(api)), options, terminal);
   },
@@ -100,16 +106,16 @@ async function readCatalogue(api: ApiClient): Promise<EventTypeView[]> {
 }
 
 /** Unsafe characters are in strings and comments only. @throws Problem if the file cannot be written */
-function write(text: string, { out }: OutOptions, terminal: Terminal): void {
+function write(text: string, { out, output = out }: OutputOptions, terminal: Terminal): void {
   const safe = printableJson(text);
-  if (out === undefined) {
+  if (output === undefined) {
     terminal.stdout.write(safe);
     return;
   }
   try {
-    writeFileSync(out, safe);
+    writeFileSync(output, safe);
   } catch (cause) {
-    throw new Problem(`${out} cannot be written: ${failureText(cause)}.`, { cause });
+    throw new Problem(`${output} cannot be written: ${failureText(cause)}.`, { cause });
   }
-  terminal.print(`Wrote ${out}.`);
+  terminal.print(`Wrote ${output}.`);
 }

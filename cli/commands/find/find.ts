@@ -35,11 +35,12 @@ export const find = deployed<Options>({
   json: 'one finding per line: kind, queue, id, text, next, queueDeleted; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
   more: `
 Looks in all queues for a message with this id, and for subscriptions whose id
-starts with the text or whose name or URL contains it. For a time, such as
-2026-11-22T14:00 (or with a blank for the T) or 14:00 (the last one), it lists
-messages accepted within five minutes of it; for a date, those of that day; for
-an age, such as 2h, those accepted since; also a message with that id. It looks
-neither for parts of a message id nor in the data.
+starts with the text or whose name or URL contains it; upper and lower case
+count. For a time, such as 2026-11-22T14:00 (or with a blank for the T) or 14:00
+(the last one), it lists messages accepted within five minutes of it; for a
+date, those of that day; for an age, such as 2h, those accepted since; also a
+message with that id. It looks neither for parts of a message id nor in the
+data.
 Messages of a deleted queue stay on record: --queue finds them.
 
 Exit status: 0 if anything was found, otherwise 1.

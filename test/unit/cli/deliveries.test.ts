@@ -260,9 +260,14 @@ describe('posthaste deliveries watch', () => {
     expect(stdout).toMatch(/^\S+ \S+ {2}m1 {2}5b0c0f1e {2}delivered {2}#2, 200\n$/);
   });
 
-  it('exits with status 0 after --for', async () => {
-    const run = await runOn({ [OF_QUEUE]: page() }, 'deliveries watch orders --for 0.5');
-    expect(run).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  it.each([
+    ['', 'Watched the open and failed deliveries of queue orders: nothing happened.\n'],
+    [' --message m1', 'Watched the deliveries of message m1 on queue orders: nothing happened.\n'],
+    [' --json', ''],
+  ])('exits with status 0 after --for, and says that nothing happened: "%s"', async (more, stderr) => {
+    const routes = { [OF_QUEUE]: page(), [OF_MESSAGE]: page() };
+    const run = await runOn(routes, `deliveries watch orders --for 0.5${more}`);
+    expect(run).toMatchObject({ status: 0, stdout: '', stderr });
   });
 });
 

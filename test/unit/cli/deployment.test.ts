@@ -152,7 +152,7 @@ describe('finding the deployment for a command', () => {
   it.each([
     [
       {},
-      /^No local deployment runs, and no AWS region is set\. Run npm start in another terminal, or set AWS_REGION/,
+      /^No local deployment is running\. No AWS region is set, .* or AWS_PROFILE, or run npm start in another terminal\.$/,
     ],
     [{ deployment: 'Posthaste' }, /^No AWS region is set, so the deployment Posthaste cannot be looked up\./],
     [{ local: true as const }, /npm start/],

@@ -270,10 +270,13 @@ describe('posthaste event-types', () => {
       'order.created': expect.anything() as unknown,
     });
     const file = path.join(folder, 'event-types.ts');
-    expect(await run(['event-types', 'types', '--out', file])).toMatchObject({ stdout: `Wrote ${file}.\n` });
+    for (const option of ['--output', '--out'])
+      expect(await run(['event-types', 'types', option, file])).toMatchObject({
+        stdout: `Wrote ${file}.\n`,
+      });
     expect(readFileSync(file, 'utf8')).toBe((await run('event-types types')).stdout);
     expect(readFileSync(file, 'utf8')).toContain('"total"?: number;');
-    const { status, stderr } = await run(['event-types', 'export', '--out', folder]);
+    const { status, stderr } = await run(['event-types', 'export', '--output', folder]);
     expect(status).toBe(1);
     expect(stderr).toContain(`${folder} cannot be written: `);
   });

@@ -150,6 +150,15 @@ describe('posthaste upgrade', () => {
     expect(stderr).toContain('npx cdk deploy --all');
   });
 
+  it('says nothing of a local deployment, which it does not look for', async () => {
+    const env = { ...plainEnvironment(), HOME: temporaryFolder() };
+    const { status, stderr } = await posthaste('upgrade --check', { env });
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'posthaste: No AWS region is set, so deployments in AWS cannot be looked up. Set AWS_REGION or AWS_PROFILE.\n',
+    );
+  });
+
   it('believes CloudFormation that a table is replaced, and deletes the change set', async () => {
     const { asked, env } = await deployed(RESOURCES, {
       CreateChangeSet: created,

@@ -95,6 +95,9 @@ describe('a usage error', () => {
   it.each<[string, Line]>([
     ['an unknown command', 'que'],
     ['an unknown subcommand', 'queue lst'],
+    ['the help of an unknown command', 'nosuch --help'],
+    ['the help of an unknown subcommand', 'queue lst -h'],
+    ['the help command of an unknown command', 'help nosuch'],
     ['an unknown option', 'queue list --jsn'],
     ['an option without its value', 'policy preview --policy'],
     ['an excess argument', 'policy preview {}'],
