@@ -70,8 +70,8 @@ export async function claimMembers(
   receipt: SqsReceipt,
 ): Promise<Chunk | undefined> {
   const { ports } = context;
-  const { key, acceptedAt, retentionDays } = job;
-  const claim = { acceptedAt, members, lease: leaseFor(context, receipt), retentionDays };
+  const { key, acceptedAt, dueAt, retentionDays } = job;
+  const claim = { acceptedAt, dueAt, members, lease: leaseFor(context, receipt), retentionDays };
   const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context, job)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined) throw contendedChunk(key);

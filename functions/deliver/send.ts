@@ -74,22 +74,28 @@ function computeDueAt({ delivery, slotAt }: ReadyRequest): number | undefined {
 }
 
 function buildAttempt(
-  { delivery, trigger }: ReadyRequest,
+  ready: ReadyRequest,
   made: Pick<Attempt, 'startedAt' | 'durationMs' | 'outcome'>,
   { dueAt, reply }: Omit<AttemptResult, 'attempt'>,
 ): Attempt {
+  const { delivery, trigger } = ready;
   const { attempts, round, next, lost } = delivery;
+  const recordedDueAt = next === undefined ? findDelayEnd(ready) : dueAt;
   return {
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
     ...(trigger === undefined ? {} : { by: trigger }),
-    ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
+    ...(recordedDueAt === undefined ? {} : { dueAt: recordedDueAt }),
     ...waitedUntil(delivery, dueAt ?? made.startedAt),
     ...made,
     result: withBoundedText(toAttemptResult(reply), attempts),
     ...(lost > 0 ? { lost } : {}),
   };
+}
+
+function findDelayEnd({ work }: ReadyRequest): number | undefined {
+  return work.kind === 'job' ? work.dueAt : undefined;
 }
 
 type Posted = { subscription: Subscription; auth: Auth | undefined; request: WebhookRequest };

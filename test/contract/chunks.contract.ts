@@ -36,7 +36,11 @@ const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 const MEMBERS = ['-b', '_c', '0d', '12', 'a'];
 
 const claimOf = (key: ChunkKey, owner = HOLDER.owner, members: readonly string[] = MEMBERS) =>
-  claimChunk(key, { acceptedAt: SOME_TIME - 5, members, lease: { ...HOLDER, owner } }, at);
+  claimChunk(
+    key,
+    { acceptedAt: SOME_TIME - 5, dueAt: SOME_TIME - 1, members, lease: { ...HOLDER, owner } },
+    at,
+  );
 
 const successes = (...ids: readonly string[]) => new Map(ids.map((id) => [id, aFirstSuccess()]));
 

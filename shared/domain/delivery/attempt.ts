@@ -11,7 +11,7 @@ export type Attempt = {
   round: number;
   phase: Phase;
   by?: AttemptTrigger;
-  /** Of a retry: due time from the policy. */
+  /** Of a retry: due time from the policy. Of a first attempt: when the delay of its message ended. */
   dueAt?: number;
   /** Its waits on record, which end with `dueAt`, or with the start of a receive; one for each reason. */
   waited?: readonly Wait[];

@@ -23,6 +23,8 @@ export type MemberState = 'pending' | 'separate' | FirstSuccess;
 export type Chunk = Retained & {
   key: ChunkKey;
   acceptedAt: number;
+  /** When the delay of the message ended. */
+  dueAt?: number | undefined;
   /**
    * By subscription id, fixed by the first claim: other ids in a copy of the job are not members. Undefined: not
    * claimed.
@@ -46,7 +48,8 @@ export type ChunkExpectation =
   /** The member is unchanged since it was read: pending, or the same success. */
   | { kind: 'member'; subscriptionId: string; state: 'pending' | FirstSuccess };
 
-type ChunkClaim = Retained & { acceptedAt: number; members: readonly string[]; lease: Lease };
+type ChunkClaim = Retained &
+  Pick<Chunk, 'acceptedAt' | 'dueAt'> & { members: readonly string[]; lease: Lease };
 
 export type ChunkChange = {
   claim?: ChunkClaim;
@@ -84,9 +87,10 @@ export function separateMembers({ members, excluded }: Chunk): readonly string[]
  * a pending member counts one lost request, because its request may have been made.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
-  const { key, acceptedAt, members, excluded, lease, updatedAt, expiresAt, retentionDays } = chunk;
+  const { key, acceptedAt, dueAt, members, excluded, lease, updatedAt, expiresAt, retentionDays } = chunk;
   const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
   if (state === undefined || state === 'separate') return undefined;
+  const due = dueAt === undefined ? {} : { dueAt };
   const recorded = {
     key: toMemberKey(key, subscriptionId),
     acceptedAt,
@@ -100,7 +104,7 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
   };
   return state === 'pending'
     ? { ...recorded, status: 'pending', attempts: [], lease, lost: lease === undefined ? 1 : 0 }
-    : { ...recorded, status: 'delivered', attempts: [{ ...FIRST_DELIVERED, ...state }], lost: 0 };
+    : { ...recorded, status: 'delivered', attempts: [{ ...FIRST_DELIVERED, ...due, ...state }], lost: 0 };
 }
 
 const FIRST_DELIVERED = { number: 1, round: 1, phase: 'initial', outcome: 'delivered' } as const;
@@ -144,6 +148,8 @@ const CHUNK_FIELDS: ReadonlySet<string> = new Set<keyof Attempt>([
   'round',
   'phase',
   'outcome',
+  // Of the chunk.
+  'dueAt',
   'startedAt',
   'durationMs',
   'result',

@@ -43,6 +43,7 @@ export function applyToChunk(
   return {
     key,
     acceptedAt: (claim ?? before).acceptedAt,
+    dueAt: (claim ?? before).dueAt,
     members: membersAfter(change, before.members),
     excluded: exclude === undefined ? before.excluded : new Set([...before.excluded, exclude]),
     lease: change.lease === null ? undefined : (claim ?? before).lease,

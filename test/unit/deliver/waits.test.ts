@@ -3,7 +3,7 @@ import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { listWaits } from '../../../shared/domain/delivery/waits.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { deliverySummary, deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
-import { aBarePolicy } from '../../support/builders.ts';
+import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import {
   numbered,
   oneSubscriberWorld,
@@ -34,6 +34,24 @@ const limitTo = (max_per_second: number, policy = {}): Promise<void> =>
   world.subscribe(policy, { options: { max_per_second } });
 
 const until = (seconds: number): Promise<void> => world.clock.run(world.startedAt + SECOND * seconds);
+
+it.each([
+  ['alone', 1],
+  ['in a chunk', 10],
+])('a delay of the message is no wait of a delivery that is made %s', async (_, perJob) => {
+  world.settings.firstAttemptsPerJob = perJob;
+  const ids = ['s-1', 's-2'];
+  for (const id of ids) await world.subscribe({}, { id, subscriber: `https://${id}.test/` });
+  await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 }, '{}');
+  await world.clock.run();
+
+  for (const id of ids) {
+    const { key, attempts, acceptedAt } = await world.delivery(id);
+    expect(key.chunk).toBe(perJob === 1 ? undefined : 0);
+    expect(attempts.map(({ startedAt }) => startedAt - acceptedAt)).toEqual([60 * SECOND]);
+    expect(attempts.map((attempt) => byReason(attempt, acceptedAt))).toEqual([{}]);
+  }
+});
 
 describe('a delivery that had to wait', () => {
   it('says afterwards for how long it waited for the rate limit', async () => {

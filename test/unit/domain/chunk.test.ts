@@ -282,7 +282,6 @@ describe('the first success in a chunk', () => {
     ['without an answer', { result: { kind: 'acknowledged' } }],
     ['after a lost attempt', { lost: 1 }],
     ['started by a wake-up', { by: 'sqs_delay' }],
-    ['with a due time', { dueAt: SOME_TIME }],
     ['of another round', { round: 2 }],
     ['with another number', { number: 2 }],
     ['in another phase', { phase: 'manual' }],

@@ -93,6 +93,7 @@ const memberStateSchema = z.union([
 
 const chunkSchema = z.object({
   acceptedAt: number.exactOptional(),
+  dueAt: number.exactOptional(),
   /** By subscription id. */
   members: z.record(z.string(), memberStateSchema).exactOptional(),
   early: z.set(z.string()).exactOptional(),
@@ -173,6 +174,7 @@ function buildUpdate(change: ChunkChange, expr: Expression): string {
       ? {}
       : {
           acceptedAt: claim.acceptedAt,
+          ...(claim.dueAt === undefined ? {} : { dueAt: claim.dueAt }),
           members: Object.fromEntries(claim.members.map((id) => [id, toStateItem('pending')])),
           lease: claim.lease,
           ...(claim.retentionDays === undefined ? {} : { retentionDays: claim.retentionDays }),
