@@ -72,7 +72,12 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
       const { until = clock.now() } = body;
       const result = await registry.restoreQueue(name, clock.now(), until);
       if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
-      if (result === 'exists') throw queueExists(name);
+      // Its deletion would leave one more archive, which would then be the last one of the name.
+      if (result === 'exists')
+        throw new RefusedRequest(
+          'conflict',
+          `the queue ${name} exists: to restore the deleted one, delete this one with now=true first`,
+        );
       await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
       audit(caller, { change: 'queue_restored', queue: name });
       // If this fails, operate does the rest.
@@ -119,14 +124,6 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
       return jsonAnswer(await viewOfSubscription(dependencies, restored));
     },
   });
-}
-
-/** Its deletion would leave one more archive, which would then be the last one of the name. */
-function queueExists(queue: string): RefusedRequest {
-  return new RefusedRequest(
-    'conflict',
-    `the queue ${queue} exists: to restore the deleted one, delete this one with now=true first`,
-  );
 }
 
 /** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */

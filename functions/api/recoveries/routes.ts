@@ -156,14 +156,10 @@ async function existingRecovery(
   { recoveries }: Pick<ApiDependencies, 'recoveries'>,
   { queue, recovery: id }: { queue: string; recovery: string },
 ): Promise<Recovery> {
-  const found = isRecoveryId(id) ? await recoveries.find(queue, id) : undefined;
+  const isId = /^[A-Za-z0-9_-]{1,80}$/.test(id);
+  const found = isId ? await recoveries.find(queue, id) : undefined;
   if (found === undefined) throw notFound('such recovery');
   return found;
-}
-
-/** Whether this text has the form of a recovery's id. */
-function isRecoveryId(id: string): boolean {
-  return /^[A-Za-z0-9_-]{1,80}$/.test(id);
 }
 
 /** A selection before the records are known that it covers. */
