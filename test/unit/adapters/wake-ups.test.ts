@@ -154,7 +154,7 @@ describe('an operator event', () => {
             Source: 'posthaste',
             DetailType: 'subscription.failing',
             Detail:
-              '{"deployment":"Posthaste","queue":"orders","subscriptionId":"s-1","failures":20,"since":"1970-01-01T00:00:00.000Z"}',
+              '{"deployment":"Posthaste","queue":"orders","subscriptionId":"s-1","since":"1970-01-01T00:00:00.000Z","failures":20}',
           },
         ],
       },
