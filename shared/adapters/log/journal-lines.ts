@@ -5,57 +5,7 @@ import type { MessageKey } from '../../domain/message/message.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import type { Fact } from '../../ports/journal.ts';
 import { toErrorLine } from './error-line.ts';
-
-export type Level = 'debug' | 'info' | 'warn' | 'error';
-
-/**
- * A warning is something an operator should look at. An error means that an exception was caught and the step
- * continued without the failed part.
- */
-const LEVELS: Record<Fact['fact'], Level> = {
-  message_accepted: 'info',
-  message_refused: 'warn',
-  page_sent: 'info',
-  message_unfinished: 'info',
-  filter_too_costly: 'warn',
-  attempt_made: 'info',
-  late_result: 'warn',
-  slot_awaited: 'info',
-  moved_up: 'info',
-  delivery_cancelled: 'info',
-  retried_manually: 'info',
-  lease_lost: 'warn',
-  // The attempt's line shows when the next attempt is due, and by which mechanism.
-  wake_up_set: 'debug',
-  wake_up_dropped: 'info',
-  schedule_refused: 'warn',
-  sent_again: 'info',
-  dead_lettered: 'warn',
-  reconciled: 'warn',
-  // Runs every minute. Its findings have separate lines.
-  reconcile_ran: 'debug',
-  operation_continued: 'info',
-  operation_dropped: 'warn',
-  operation_failed_for: 'error',
-  cancellation_given_up: 'warn',
-  recovery_completed: 'info',
-  policy_adjusted: 'warn',
-  operator_event_sent: 'info',
-  health_not_recorded: 'error',
-  slot_not_reserved: 'error',
-  confirmation_not_sent: 'error',
-  statistics_not_written: 'warn',
-  attempt_events_lost: 'warn',
-  aws_call_failed: 'info',
-  polled: 'debug',
-};
-
-export function chooseLevel(fact: Fact): Level {
-  if (fact.fact === 'aws_call_failed' && fact.throttled) return 'warn';
-  // The producer believes that it published a different message.
-  if (fact.fact === 'message_accepted' && isDropped(fact)) return 'warn';
-  return LEVELS[fact.fact];
-}
+import { isDropped } from './journal-measures.ts';
 
 /**
  * The message whose first-try success this fact reports, so that it can be sampled. Undefined: the fact is always
@@ -104,9 +54,4 @@ function toEventFields(event: OperatorEvent): Record<string, unknown> {
 
 function toAttemptFields({ number, result, ...attempt }: Attempt) {
   return { ...attempt, attempt: number, ...shownResult(result), snippet: undefined };
-}
-
-/** A duplicate that is not sent. Its producer may not expect this. */
-function isDropped({ differs, late }: { differs?: true; late?: true }): boolean {
-  return differs === true || late === true;
 }

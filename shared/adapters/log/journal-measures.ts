@@ -10,68 +10,102 @@ import type { Fact } from '../../ports/journal.ts';
 /** One value of a metric, in the metric's unit. */
 export type Measure = { name: MetricName; value: number };
 
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+
+type FactOf<Name extends Fact['fact']> = Extract<Fact, { fact: Name }>;
+
+/** `measures`: @default none */
+type Row<Name extends Fact['fact']> = {
+  level: Level;
+  measures?: (fact: FactOf<Name>) => readonly Measure[];
+};
+
+/**
+ * The level and the metrics of each fact. A warning is something an operator should look at. An error means that an
+ * exception was caught and the step continued without the failed part.
+ */
+const FACTS: { readonly [Name in Fact['fact']]: Row<Name> } = {
+  message_accepted: { level: 'info', measures: measureAccepted },
+  message_refused: {
+    level: 'warn',
+    measures: ({ reason }) => [
+      one(metricNames.messagesRefused),
+      ...(isEventReason(reason) ? [one(metricNames.eventsInvalid)] : []),
+    ],
+  },
+  page_sent: { level: 'info', measures: subscriptionMeasures },
+  message_unfinished: { level: 'info' },
+  filter_too_costly: { level: 'warn' },
+  attempt_made: { level: 'info', measures: measureAttempt },
+  late_result: {
+    level: 'warn',
+    measures: ({ decisive }) => (decisive ? [one(metricNames.deliveriesDelivered)] : []),
+  },
+  slot_awaited: { level: 'info', measures: () => [one(metricNames.attemptsRateLimited)] },
+  moved_up: { level: 'info' },
+  delivery_cancelled: { level: 'info', measures: () => [one(metricNames.deliveriesCancelled)] },
+  retried_manually: { level: 'info' },
+  lease_lost: { level: 'warn' },
+  // The attempt's line shows when the next attempt is due, and by which mechanism.
+  wake_up_set: { level: 'debug', measures: ({ by }) => wakeUpMeasures[by] },
+  wake_up_dropped: { level: 'info' },
+  schedule_refused: { level: 'warn' },
+  sent_again: { level: 'info' },
+  dead_lettered: { level: 'warn', measures: () => [one(metricNames.deadLettered)] },
+  reconciled: { level: 'warn', measures: () => [one(metricNames.reconciled)] },
+  // Runs every minute. Its findings have separate lines.
+  reconcile_ran: {
+    level: 'debug',
+    measures: ({ overdue, stuck }) => [
+      { name: metricNames.deliveriesOverdue, value: overdue },
+      { name: metricNames.deliveriesStuck, value: stuck },
+    ],
+  },
+  operation_continued: { level: 'info' },
+  operation_dropped: { level: 'warn' },
+  operation_failed_for: { level: 'error', measures: measureFault },
+  cancellation_given_up: { level: 'warn' },
+  recovery_completed: { level: 'info' },
+  policy_adjusted: { level: 'warn' },
+  operator_event_sent: { level: 'info', measures: ({ event }) => eventMeasures(event) },
+  health_not_recorded: { level: 'error', measures: measureFault },
+  slot_not_reserved: { level: 'error', measures: measureFault },
+  confirmation_not_sent: { level: 'error', measures: measureFault },
+  statistics_not_written: { level: 'warn' },
+  attempt_events_lost: { level: 'warn' },
+  aws_call_failed: {
+    level: 'info',
+    measures: ({ repeated, throttled }) => [
+      ...(repeated ? [one(metricNames.awsCallsRetried)] : []),
+      ...(throttled ? [one(metricNames.awsCallsThrottled)] : []),
+    ],
+  },
+  polled: {
+    level: 'debug',
+    measures: ({ interval }) => [{ name: metricNames.pollInterval, value: interval * 1000 }],
+  },
+};
+
+export function chooseLevel(fact: Fact): Level {
+  if (fact.fact === 'aws_call_failed' && fact.throttled) return 'warn';
+  // The producer believes that it published a different message.
+  if (fact.fact === 'message_accepted' && isDropped(fact)) return 'warn';
+  return FACTS[fact.fact].level;
+}
+
 /** The metrics of a fact. Ids are never dimensions: CloudWatch charges for every set of dimensions. */
 export function toMeasures(fact: Fact): readonly Measure[] {
-  switch (fact.fact) {
-    case 'message_accepted':
-      return fact.duplicate ? [] : measureAccepted(fact);
-    case 'message_refused':
-      return [
-        one(metricNames.messagesRefused),
-        ...(isEventReason(fact.reason) ? [one(metricNames.eventsInvalid)] : []),
-      ];
-    case 'attempt_made':
-      return measureAttempt(fact);
-    case 'late_result':
-      return fact.decisive ? [one(metricNames.deliveriesDelivered)] : [];
-    case 'delivery_cancelled':
-      return [one(metricNames.deliveriesCancelled)];
-    case 'slot_awaited':
-      return [one(metricNames.attemptsRateLimited)];
-    case 'wake_up_set':
-      return wakeUpMeasures[fact.by];
-    case 'reconciled':
-      return [one(metricNames.reconciled)];
-    case 'reconcile_ran':
-      return [
-        { name: metricNames.deliveriesOverdue, value: fact.overdue },
-        { name: metricNames.deliveriesStuck, value: fact.stuck },
-      ];
-    case 'dead_lettered':
-      return [one(metricNames.deadLettered)];
-    case 'health_not_recorded':
-    case 'slot_not_reserved':
-    case 'confirmation_not_sent':
-    case 'operation_failed_for':
-      return [one(metricNames.faults)];
-    case 'aws_call_failed':
-      return [
-        ...(fact.repeated ? [one(metricNames.awsCallsRetried)] : []),
-        ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
-      ];
-    case 'polled':
-      return [{ name: metricNames.pollInterval, value: fact.interval * 1000 }];
-    case 'page_sent':
-      return subscriptionMeasures(fact);
-    case 'message_unfinished':
-    case 'filter_too_costly':
-    case 'retried_manually':
-    case 'moved_up':
-    case 'lease_lost':
-    case 'schedule_refused':
-    case 'wake_up_dropped':
-    case 'sent_again':
-    case 'operation_continued':
-    case 'operation_dropped':
-    case 'cancellation_given_up':
-    case 'recovery_completed':
-    case 'policy_adjusted':
-    case 'statistics_not_written':
-    case 'attempt_events_lost':
-      return [];
-    case 'operator_event_sent':
-      return eventMeasures(fact.event);
-  }
+  return measuresOf(fact.fact, fact);
+}
+
+function measuresOf<Name extends Fact['fact']>(name: Name, fact: FactOf<Name>): readonly Measure[] {
+  const { measures }: Row<Name> = FACTS[name];
+  return measures === undefined ? [] : measures(fact);
+}
+
+/** A duplicate that is not sent. Its producer may not expect this. */
+export function isDropped({ differs, late }: { differs?: true; late?: true }): boolean {
+  return differs === true || late === true;
 }
 
 function eventMeasures(event: OperatorEvent): readonly Measure[] {
@@ -101,7 +135,12 @@ export function one(name: MetricName): Measure {
   return { name, value: 1 };
 }
 
-function measureAccepted(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
+function measureFault(): readonly Measure[] {
+  return [one(metricNames.faults)];
+}
+
+function measureAccepted(fact: FactOf<'message_accepted'>): readonly Measure[] {
+  if (fact.duplicate) return [];
   const isUnmatched = fact.matched === 0 && fact.unfinished === undefined;
   return [
     one(metricNames.messagesAccepted),
@@ -124,7 +163,7 @@ function subscriptionMeasures(of: { matched: number; filtered: number }): readon
   ];
 }
 
-function measureAttempt(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Measure[] {
+function measureAttempt(made: FactOf<'attempt_made'>): readonly Measure[] {
   const { attempt, status, latenessMs } = made;
   return [
     one(outcomeNames[attempt.outcome]),

@@ -11,8 +11,8 @@ import {
 import type { Journal } from '../../ports/journal.ts';
 import { toErrorLine } from './error-line.ts';
 import { firstSuccesses } from './first-successes.ts';
-import { isSampled, chooseLevel, toLine, findSuccess, type Level } from './journal-lines.ts';
-import { toMeasures, one, type Measure } from './journal-measures.ts';
+import { isSampled, toLine, findSuccess } from './journal-lines.ts';
+import { chooseLevel, type Level, toMeasures, one, type Measure } from './journal-measures.ts';
 
 export type LambdaJournal = Journal & {
   /** Logs an unexpected exception. `ids` name the delivery or message it happened at. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chooseLevel, findSuccess, isSampled, toLine } from '../../../shared/adapters/log/journal-lines.ts';
-import { toMeasures } from '../../../shared/adapters/log/journal-measures.ts';
+import { findSuccess, isSampled, toLine } from '../../../shared/adapters/log/journal-lines.ts';
+import { chooseLevel, toMeasures } from '../../../shared/adapters/log/journal-measures.ts';
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
