@@ -134,7 +134,12 @@ function buildOperation(route: ServedRoute): ZodOpenApiOperationObject {
     ...(description !== undefined && { description }),
     requestParams: { ...(parameters && { path: parameters }), ...(query && { query }) },
     ...(body && { requestBody: body }),
-    responses: { ...commonAnswers(listRefusals(route), open), ...answers },
+    responses: {
+      ...Object.fromEntries(listRefusals(route).map((status) => [status, REFUSALS[status]])),
+      ...(open === 'pull_token' ? { 401: NO_PULL_TOKEN } : open ? {} : UNAUTHORIZED),
+      ...FAULTS,
+      ...answers,
+    },
     ...buildSecurity(open),
   };
 }
@@ -149,18 +154,6 @@ function listRefusals({ method, body, refuses }: ServedRoute): readonly Refusal[
 function buildSecurity(open: NonNullable<Route['open']>): Pick<ZodOpenApiOperationObject, 'security'> {
   if (open === 'pull_token') return { security: [{ pullToken: [] }] };
   return open ? { security: [] } : {};
-}
-
-/** The responses that a route shares with others. */
-function commonAnswers(
-  refused: readonly Refusal[],
-  open: NonNullable<Route['open']>,
-): Record<string, ZodOpenApiResponseObject> {
-  return {
-    ...Object.fromEntries(refused.map((status) => [status, REFUSALS[status]])),
-    ...(open === 'pull_token' ? { 401: NO_PULL_TOKEN } : open ? {} : UNAUTHORIZED),
-    ...FAULTS,
-  };
 }
 
 /** A response that the document defines once, under its id. */

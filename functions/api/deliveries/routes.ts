@@ -112,9 +112,12 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     handle: async ({ params }) => {
       const { subscription: id } = params;
       const message = messageKey(params);
-      const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
-      if (detail === undefined) throw notFound('such delivery');
-      return jsonAnswer(deliveryDetailView(detail));
+      const found = isSubscriptionId(id) ? await findDelivery(dependencies, message, id) : undefined;
+      if (found === undefined) throw notFound('such delivery');
+      const { delivery } = found;
+      const { policy, policySource } = await findPolicy(dependencies, delivery);
+      const planned = plannedAttempts(delivery, policy);
+      return jsonAnswer(deliveryDetailView({ delivery, policy, policySource, planned }));
     },
   });
 
@@ -225,19 +228,6 @@ function buildKey({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
 }
 
-/** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
-async function deliveryDetail(
-  context: ApiDependencies,
-  message: MessageKey,
-  subscriptionId: string,
-): Promise<DeliveryDetail | undefined> {
-  const record = await context.messageRecords.find(message);
-  const delivery = record && (await context.deliveries.find(deliveryKeyIn(record, subscriptionId)));
-  if (delivery === undefined) return undefined;
-  const { policy, policySource } = await findPolicy(context, delivery);
-  return { delivery, policy, policySource, planned: plannedAttempts(delivery, policy) };
-}
-
 /** The policy by which the next attempt is planned. */
 export async function findPolicy(
   {
@@ -280,9 +270,7 @@ async function listOfSubscription(
     // No more messages than there is room for: only the listing can create the marker after the last of them.
     const room = limit - items.length;
     const page = await context.messageListings.newest(window, { limit: room, marker });
-    const found = await Promise.all(
-      page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
-    );
+    const found = await Promise.all(page.items.map(({ key }) => findDelivery(context, key, subscriptionId)));
     items.push(...found.filter((one) => one !== undefined));
     looked += page.items.length;
     ({ marker } = page);
@@ -292,7 +280,8 @@ async function listOfSubscription(
   return { items, ...(marker !== undefined && { marker }) };
 }
 
-async function findOfSubscription(
+/** A delivery with the type of its message. Undefined: there is no such delivery. */
+async function findDelivery(
   { messageRecords, deliveries }: ApiDependencies,
   message: MessageKey,
   subscriptionId: string,

@@ -6,7 +6,6 @@ import {
   type PortalSession,
   REQUESTS_PER_MINUTE,
 } from '../../../shared/domain/portal/session.ts';
-import type { PortalRight } from '../../../shared/domain/portal/vocabulary.ts';
 import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import type { Answer, ApiRequest } from '../route.ts';
@@ -29,7 +28,11 @@ export function withPortal(context: ApiDependencies, { answer, answerAdmitted }:
     const isGate = request.path.startsWith(GATE);
     if (name === undefined && !isGate) return answer(request);
     try {
-      if (portal === undefined || name === undefined || !isGate) throw wrongDoor();
+      if (portal === undefined || name === undefined || !isGate)
+        throw new RefusedRequest(
+          'forbidden',
+          'only sessions of the portal may use this path, and no other path',
+        );
       const admission = await admit(context, request, { portal, name });
       // On demand, so that producers do not wait for it after a cold start.
       const { answerSession } = await import('./answer-session.ts');
@@ -41,10 +44,6 @@ export function withPortal(context: ApiDependencies, { answer, answerAdmitted }:
 }
 
 const GATE = '/v2/portal/queues/';
-
-function wrongDoor(): RefusedRequest {
-  return new RefusedRequest('forbidden', 'only sessions of the portal may use this path, and no other path');
-}
 
 /** @throws RefusedRequest */
 async function admit(
@@ -61,13 +60,9 @@ async function admit(
   const found = findPortalRoute(method, place.rest);
   if (found === undefined) throw notFound('such route in the portal');
   const { right } = found.route;
-  if (place.right !== right || !grants(session, right))
+  if (place.right !== right || (right !== 'see' && !session.capabilities.includes(right)))
     throw new RefusedRequest('forbidden', `the link of this session does not grant ${right}`);
   return { session, queue, portal, rest: place.rest, ...found };
-}
-
-function grants({ capabilities }: PortalSession, right: PortalRight): boolean {
-  return right === 'see' || capabilities.includes(right);
 }
 
 async function countRequest(

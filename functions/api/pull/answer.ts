@@ -48,7 +48,15 @@ export function answerReceived(
     const current = await context.deliveries.find(receipt.key);
     if (current === undefined) return 'unknown';
     const received = receivedBy(receipt, current);
-    if (received === undefined) return recordAfterLease(context, current, receipt, answer);
+    if (received === undefined) {
+      // An acknowledgement counts until the delivery is received again, however late it comes.
+      const late =
+        answer.kind === 'acknowledged'
+          ? lateAcknowledgement(current, receipt, context.clock.now())
+          : undefined;
+      if (late !== undefined) return recordLate(context, current, late);
+      return current.attempts[receipt.attempt - 1]?.result.kind === answer.kind ? 'recorded' : 'expired';
+    }
     if (isOpen(current)) return record(context, received, answer);
     return recordLate(context, received, buildAttempt(received, answer, context.clock.now()));
   };
@@ -62,20 +70,6 @@ export function answerReceived(
 function receivedBy({ owner, attempt }: Receipt, current: Delivery): ReceivedDelivery | undefined {
   const { lease, attempts } = current;
   return lease?.owner === owner && attempts.length === attempt - 1 ? { ...current, lease } : undefined;
-}
-
-/** An acknowledgement counts until the delivery is received again, however late it comes. */
-function recordAfterLease(
-  context: AnswerContext,
-  current: Delivery,
-  receipt: Receipt,
-  answer: PullAnswer,
-): Promise<AnswerResult | 'again'> {
-  const late =
-    answer.kind === 'acknowledged' ? lateAcknowledgement(current, receipt, context.clock.now()) : undefined;
-  if (late !== undefined) return recordLate(context, current, late);
-  const hasAnswer = current.attempts[receipt.attempt - 1]?.result.kind === answer.kind;
-  return Promise.resolve(hasAnswer ? 'recorded' : 'expired');
 }
 
 async function record(

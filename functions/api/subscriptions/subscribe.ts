@@ -128,20 +128,17 @@ export async function addToQueue(
 
 /** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
 export async function takeRoom(context: ChangeContext, queue: string, more: Amount): Promise<void> {
-  const limit = await readLimit(context, queue);
-  if (await context.registry.takeRoom(queue, more, limit)) return;
+  const { registry, settings } = context;
+  const { metadata } = (await registry.findQueue(queue)) ?? {};
+  const most = queueMember('_max_subscriptions', metadata) ?? Infinity;
+  const limit = {
+    ...settings.queueLimit,
+    subscriptions: Math.min(settings.queueLimit.subscriptions, most),
+  };
+  if (await registry.takeRoom(queue, more, limit)) return;
   const { subscriptions, bytes } = limit;
   throw new RefusedRequest(
     'conflict',
     `the queue is full: it can have at most ${subscriptions} subscriptions, and ${bytes} bytes of URLs and options`,
   );
-}
-
-async function readLimit(
-  { registry, settings: { queueLimit } }: ChangeContext,
-  name: string,
-): Promise<Amount> {
-  const queue = await registry.findQueue(name);
-  const most = queueMember('_max_subscriptions', queue?.metadata) ?? Infinity;
-  return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient, singleRequestClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { dynamoDeliveries, readRecords } from '../../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { dynamoDeliveries } from '../../../shared/adapters/dynamodb/deliveries/deliveries.ts';
 import { toDeliveryItem } from '../../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
 import { toItemKey } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
@@ -23,7 +23,6 @@ import {
 } from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
-import { openTable as tableNamed } from '../../../shared/adapters/dynamodb/table.ts';
 import { transactWrite } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -188,7 +187,7 @@ const tableOf = async (
   };
   const keys = deliveries.map(({ key }) => key);
   const read = (more: Partial<BatchReading> = {}) =>
-    readRecords(tableNamed(dynamoClient(options), 'table'), keys, { ...reading, ...more });
+    dynamoDeliveryListings(dynamoClient(options), 'table', { ...reading, ...more }).records(keys);
   return { read, waits, requests };
 };
 

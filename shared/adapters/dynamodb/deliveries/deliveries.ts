@@ -1,16 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../../../config/tables.ts';
-import {
-  type Creation,
-  type Delivery,
-  type DeliveryKey,
-  holds,
-  type Revision,
-} from '../../../domain/delivery/delivery.ts';
-import type { WaitingPlace } from '../../../domain/delivery/paused.ts';
+import { type Creation, type Delivery, holds, type Revision } from '../../../domain/delivery/delivery.ts';
 import type { OverdueDelivery } from '../../../domain/delivery/transitions.ts';
-import type { Deliveries, DeliveryRecords, WaitingCount, WriteResult } from '../../../ports/deliveries.ts';
+import type { Deliveries, WriteResult } from '../../../ports/deliveries.ts';
 import { deliveryKeySchema, toDeliveryItem, toDelivery } from './delivery-item.ts';
 import {
   overduePartition,
@@ -21,9 +14,9 @@ import {
 } from './delivery-keys.ts';
 import { buildCondition, buildUpdate } from './delivery-write.ts';
 import { conditional, expression, putIfAbsent, TOKEN, updateReturningItem, writeTokens } from '../writes.ts';
-import { type BatchReading, itemsByKey, pagesOf, type Query, readItem } from '../queries.ts';
+import { type Query, readItem } from '../queries.ts';
 import { openTable, type Table } from '../table.ts';
-import { decode, toTtl, UnreadableRecordError } from '../record.ts';
+import { decode, toTtl } from '../record.ts';
 import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 
 /** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
@@ -149,7 +142,7 @@ async function overdueDeliveries(table: Table, before: number, limit: number): P
   return found.sort((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
 }
 
-function overdueQuery(
+export function overdueQuery(
   before: number,
   { partition, from }: { partition: string; from?: LastKey },
   limit: number,
@@ -163,62 +156,12 @@ function overdueQuery(
   };
 }
 
-/** Counts what waits, part by part, page by page. */
-export async function countWaiting(
-  table: Table,
-  places: readonly WaitingPlace[],
-  matches: (key: DeliveryKey) => boolean,
-  most: number,
-): Promise<WaitingCount> {
-  const found: OverdueDelivery[] = [];
-  let looked = 0;
-  for (const partition of places.flatMap(waitingPartitions)) {
-    const query = overdueQuery(Number.MAX_SAFE_INTEGER, { partition }, most - looked + 1);
-    for await (const page of pagesOf(table, query)) {
-      looked += page.length;
-      found.push(...page.map(toOverdueDelivery).filter(({ key }) => matches(key)));
-      if (looked > most) return countOf(found, most, true);
-    }
-  }
-  return countOf(found, most, false);
-}
-
-function countOf(found: readonly OverdueDelivery[], most: number, hasMore: boolean): WaitingCount {
-  const [oldest] = found.toSorted((one, other) => one.overdueAt - other.overdueAt);
-  return { count: Math.min(found.length, most), hasMore, ...(oldest && { oldest }) };
-}
-
 /** The index projects keys only. */
 const overdueSchema = z.object({ overdueAt: z.number() });
 
-function toOverdueDelivery(item: unknown): OverdueDelivery {
+export function toOverdueDelivery(item: unknown): OverdueDelivery {
   return {
     key: decode(deliveryKeySchema, item),
     overdueAt: decode(overdueSchema, item).overdueAt,
   };
-}
-
-/** @throws ItemsNotReadError */
-export async function readRecords(
-  table: Table,
-  keys: readonly DeliveryKey[],
-  reading: BatchReading,
-): Promise<DeliveryRecords> {
-  const found = (await itemsByKey(table, keys.map(toItemKey), reading)).map(toReading);
-  return {
-    deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
-    unreadable: found.filter((read) => 'error' in read),
-  };
-}
-
-type RecordReading = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
-
-/** An unreadable record must not fail the whole batch. */
-function toReading(item: unknown): RecordReading {
-  try {
-    return { delivery: toDelivery(item) };
-  } catch (error) {
-    if (!(error instanceof UnreadableRecordError)) throw error;
-    return { key: decode(deliveryKeySchema, item), error };
-  }
 }

@@ -3,20 +3,21 @@ import * as z from 'zod';
 import { deliveryIndexes, listedAttribute, primaryKey } from '../../../config/tables.ts';
 import { type Chunk, deliveryIn } from '../../../domain/delivery/chunk.ts';
 import type { Delivery, DeliveryKey } from '../../../domain/delivery/delivery.ts';
-import {
-  type BucketRange,
-  endOfBuckets,
-  type FanOut,
-  toBucketRange,
-} from '../../../domain/delivery/fan-out.ts';
-import { NO_DELIVERIES, type StatusCounts } from '../../../domain/delivery/books.ts';
+import { endOfBuckets, type FanOut, toBucketRange } from '../../../domain/delivery/fan-out.ts';
+import { NO_DELIVERIES } from '../../../domain/delivery/books.ts';
 import type { MessageKey } from '../../../domain/message/message.ts';
 import { type Status, STATUSES } from '../../../domain/delivery/vocabulary.ts';
-import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../../ports/deliveries.ts';
+import type { OverdueDelivery } from '../../../domain/delivery/transitions.ts';
+import type {
+  DeliveryListings,
+  DeliverySelection,
+  ListedDelivery,
+  WaitingCount,
+} from '../../../ports/deliveries.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
 import { inParallel } from '../../in-parallel.ts';
-import { countWaiting, readRecords } from './deliveries.ts';
+import { overdueQuery, toOverdueDelivery } from './deliveries.ts';
 import { deliveryKeySchema, toDelivery } from './delivery-item.ts';
 import {
   byQueuePartition,
@@ -27,6 +28,7 @@ import {
   sortableTime,
   toItemKey,
   toPartition,
+  waitingPartitions,
 } from './delivery-keys.ts';
 import {
   buildPage,
@@ -41,12 +43,13 @@ import {
 import {
   type BatchReading,
   type IndexPart,
+  itemsByKey,
   pagesOf,
   queryItems,
   queryOfPrefix,
   readIndexPart,
 } from '../queries.ts';
-import { decode } from '../record.ts';
+import { decode, UnreadableRecordError } from '../record.ts';
 import { openTable, type Table } from '../table.ts';
 
 /** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
@@ -77,11 +80,53 @@ export function dynamoDeliveryListings(
   return {
     newest: (selection, request) => listPage('descending', selection, request),
     oldest: (selection, request) => listPage('ascending', selection, request),
-    records: (keys) => readRecords(table, keys, reading),
+    records: async (keys) => {
+      const found = (await itemsByKey(table, keys.map(toItemKey), reading)).map(toReading);
+      return {
+        deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
+        unreadable: found.filter((read) => 'error' in read),
+      };
+    },
     ofMessage: (message, request) => pageOfMessage(table, message, request),
-    countWaiting: (places, matches, most) => countWaiting(table, places, matches, most),
-    tally: ({ key, ...message }, buckets = toBucketRange(message)) => tallyOfMessage(table, key, buckets),
+    countWaiting: async (places, matches, most) => {
+      const found: OverdueDelivery[] = [];
+      let looked = 0;
+      for (const partition of places.flatMap(waitingPartitions)) {
+        const query = overdueQuery(Number.MAX_SAFE_INTEGER, { partition }, most - looked + 1);
+        for await (const page of pagesOf(table, query)) {
+          looked += page.length;
+          found.push(...page.map(toOverdueDelivery).filter(({ key }) => matches(key)));
+          if (looked > most) return countOf(found, most, true);
+        }
+      }
+      return countOf(found, most, false);
+    },
+    tally: async ({ key, ...message }, { first, end } = toBucketRange(message)) => {
+      const counts = { ...NO_DELIVERIES };
+      const buckets = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+      await inParallel(buckets, COUNTED_TOGETHER, async (bucket) => {
+        for (const status of await statusesIn(table, key, bucket)) counts[status] += 1;
+      });
+      return counts;
+    },
   };
+}
+
+function countOf(found: readonly OverdueDelivery[], most: number, hasMore: boolean): WaitingCount {
+  const [oldest] = found.toSorted((one, other) => one.overdueAt - other.overdueAt);
+  return { count: Math.min(found.length, most), hasMore, ...(oldest && { oldest }) };
+}
+
+type RecordReading = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
+
+/** An unreadable record must not fail the whole batch. */
+function toReading(item: unknown): RecordReading {
+  try {
+    return { delivery: toDelivery(item) };
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    return { key: decode(deliveryKeySchema, item), error };
+  }
 }
 
 /** One part for every shard of the index that serves the selection. */
@@ -187,20 +232,6 @@ const statusSchema = z.object({
 
 /** Buckets that are counted at the same time: memory stays bounded for any fan-out. */
 const COUNTED_TOGETHER = 10;
-
-/** Counts deliveries by status. Reads statuses only. */
-async function tallyOfMessage(
-  table: Table,
-  message: MessageKey,
-  { first, end }: BucketRange,
-): Promise<StatusCounts> {
-  const counts = { ...NO_DELIVERIES };
-  const buckets = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
-  await inParallel(buckets, COUNTED_TOGETHER, async (bucket) => {
-    for (const status of await statusesIn(table, message, bucket)) counts[status] += 1;
-  });
-  return counts;
-}
 
 async function statusesIn(table: Table, message: MessageKey, bucket: number): Promise<Iterable<Status>> {
   const statuses = new Map<string, Status>();

@@ -120,9 +120,11 @@ export function dynamoArchives(table: RegistryTable): RegistryArchives {
     findArchivedSubscription: (target) => findSubscriptionArchive(table, target),
     // Writes the archived queue back as a deleted one that is being restored, so that no caller sees it before its
     // subscriptions are back. A deletion that still moves them to the archive stops.
-    restoreQueue: (name, now, until) =>
+    restoreQueue: (name, now, until = Infinity) =>
       retryChange(table, `queue ${name}`, async () => {
-        const archive = await findQueueArchive(table, name, now, until);
+        const query = unexpired(queryOfPrefix(ARCHIVED_QUEUES, `${queuePrefix}${name}#`), now);
+        const items = await queryItems(table, { ...query, ScanIndexForward: false });
+        const archive = items.map(toArchive).find(({ deletedAt }) => deletedAt <= until);
         if (archive === undefined) return 'missing';
         const put = table.put(beginningOf(archive));
         const result = await conditional(put).catch(retryAfterConflict);
@@ -204,18 +206,6 @@ function unexpired(query: ReturnType<typeof queryOfPrefix>, now: number) {
     FilterExpression: 'restorableUntil > :now',
     ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':now': now },
   };
-}
-
-/** The archive of a queue: of its last deletion up to `until`. */
-async function findQueueArchive(
-  table: Table,
-  queue: string,
-  now: number,
-  until = Infinity,
-): Promise<Archive | undefined> {
-  const query = unexpired(queryOfPrefix(ARCHIVED_QUEUES, `${queuePrefix}${queue}#`), now);
-  const items = await queryItems(table, { ...query, ScanIndexForward: false });
-  return items.map(toArchive).find(({ deletedAt }) => deletedAt <= until);
 }
 
 /** What can be restored of a subscription: its item, and the same as a domain value. */

@@ -109,7 +109,7 @@ export function dynamoSubscriptions(
         conditions: [
           ...buildDecisionConditions(change, expr),
           ...noUnsentEvent(change, expr),
-          ...buildStateConditions(change, expr),
+          ...(change.kind === 'sent' ? [] : [expr.equal('changedAt', change.version)]),
         ],
         update: buildHealthUpdate(change, expr),
       });
@@ -237,10 +237,6 @@ function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
   return change.kind !== 'sent' && 'unsent' in change
     ? UNSENT_ATTRIBUTES.map((attribute) => expr.equal(attribute, undefined))
     : [];
-}
-
-function buildStateConditions(change: HealthChange, expr: Expression): string[] {
-  return change.kind === 'sent' ? [] : [expr.equal('changedAt', change.version)];
 }
 
 function isEnabled(expr: Expression): string {
