@@ -17,10 +17,8 @@ export type EmulatorOptions = {
   folder: string;
   /** @default a free port */
   port?: number | undefined;
-  /** File for a log of every call of a function (test/support/call-log.ts). @default none */
-  callLog?: string | undefined;
-  /** File for a log of the permissions that functions use, which is in that log too. @default none */
-  useLog?: string | undefined;
+  /** A program that starts it with more than local/ministack_local.py, and its variables. */
+  launcher?: { file: string; environment: NodeJS.ProcessEnv } | undefined;
   signal: AbortSignal;
 };
 
@@ -42,7 +40,7 @@ export type Emulator = {
  * @throws Problem if it is not installed, the port is in use, or it does not become healthy
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
-  const { folder, port, callLog, useLog, signal } = options;
+  const { folder, port, launcher, signal } = options;
   const python = findPython();
   if (!arePipPackagesReady(ministackFolder, localAwsPackages, python))
     throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test" to install it.`);
@@ -51,15 +49,14 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const temporary = temporaryFolder(folder);
   const log = join(folder, 'emulator.log');
   writeFileSync(log, '');
-  const launcher = join(projectRoot, 'local/ministack_local.py');
+  const { file = join(projectRoot, 'local/ministack_local.py'), environment } = launcher ?? {};
   const env = {
     ...plainEnvironment(),
     ...emulatorEnvironment(gatewayPort, temporary),
     ...keysInEnvironment(keys),
-    POSTHASTE_CALL_LOG: callLog,
-    POSTHASTE_USE_LOG: useLog,
+    ...environment,
   };
-  const group = await startGroup(python.executable, [launcher], { env, cwd: folder, log });
+  const group = await startGroup(python.executable, [file], { env, cwd: folder, log });
   const endpoint = `http://127.0.0.1:${gatewayPort}`;
   const stop = async (): Promise<void> => {
     await group.stop();

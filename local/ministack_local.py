@@ -3,9 +3,6 @@
 No file of ministack is changed: module globals and CloudFormation handlers are replaced before main() runs.
 Written for ministack 1.5.33. The start fails if a replaced name does not exist.
 
-  POSTHASTE_CALL_LOG   file for a log of every call of a function (ministack_calls.py; default none)
-  POSTHASTE_USE_LOG    file for a log of the permissions that functions use (ministack_calls.py; default none)
-
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY set the root keys (ministack_access.py). Other settings are variables of
 ministack (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
 The process stops with all its children when its standard input closes, so nothing outlives the parent process.
@@ -214,26 +211,7 @@ def match_trailing_slash():
     http_apis._path_matches = path_matches
 
 
-# --- Call log for tests and benches ----------------------------------------------------------------------
-
-
-def write_calls():
-    calls, uses = os.environ.get("POSTHASTE_CALL_LOG"), os.environ.get("POSTHASTE_USE_LOG")
-    if not calls and not uses:
-        return
-    # Beside what reads the log; not in the package.
-    sys.path.append(os.path.join(os.path.dirname(__file__), "../test/support"))
-    import ministack_calls
-
-    for module, names in ministack_calls.REPLACED:
-        expect(module, *names)
-    if calls:
-        ministack_calls.write_calls(calls)
-    if uses:
-        ministack_calls.write_uses(uses)
-
-
-if __name__ == "__main__":
+def apply_corrections():
     check_replaced_names()
     stop_with_parent()
     shorten_poll_intervals()
@@ -247,5 +225,8 @@ if __name__ == "__main__":
     match_trailing_slash()
     ministack_access.require_keys()
     ministack_under_load.apply_corrections()
-    write_calls()
+
+
+if __name__ == "__main__":
+    apply_corrections()
     gateway.main()

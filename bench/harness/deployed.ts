@@ -4,6 +4,7 @@ import type { Settings } from '../../local/cached-builds.ts';
 import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { loggingLauncher } from '../../test/support/logging-launcher.ts';
 
 /** Amazon SQS: messages in a batch. */
 const MAX_IN_BATCH = 10;
@@ -41,7 +42,7 @@ export async function startDeployed(
   const { emulator, endpoints } = await startLocalSystem({
     folder,
     settings: { ...settings, apiAuthorization: 'none' },
-    callLog,
+    launcher: loggingLauncher({ callLog }),
     signal,
   });
   stack.defer(() => emulator.stop());

@@ -8,6 +8,7 @@ import { startLocalSystem } from '../../local/local-system.ts';
 import { messagesOn, systemAt } from '../chaos/deployed-system.ts';
 import { functionLogs } from '../support/function-logs.ts';
 import { isWorkerIn, type Process, processes } from '../support/processes.ts';
+import { loggingLauncher } from '../support/logging-launcher.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { runFolder } from '../support/run-folder.ts';
 import { HANG_MS, HangError } from './target.ts';
@@ -28,7 +29,8 @@ export const startFuzzedAws = async () => {
   const callLog = join(folder, 'calls.jsonl');
   const signal = new AbortController().signal;
   await using starting = new AsyncDisposableStack();
-  const { emulator, endpoints } = await startLocalSystem({ folder, settings, callLog, signal });
+  const launcher = loggingLauncher({ callLog });
+  const { emulator, endpoints } = await startLocalSystem({ folder, settings, launcher, signal });
   starting.defer(async () => {
     await emulator.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import { localFolder } from '../../local/install/paths.mjs';
 import { type LocalSystem, startLocalSystem } from '../../local/local-system.ts';
 import { endpointsIn, failureIn } from './deployed-endpoints.ts';
 import { eventSourceSettings } from './event-sources.ts';
+import { loggingLauncher } from './logging-launcher.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -59,7 +60,12 @@ const setup = (project: TestProject): (() => Promise<void>) | undefined => {
 };
 
 const deploy = async (signal: AbortSignal): Promise<LocalSystem> => {
-  const system = await startLocalSystem({ folder, settings, useLog: useLogOfRun, signal });
+  const system = await startLocalSystem({
+    folder,
+    settings,
+    launcher: loggingLauncher({ useLog: useLogOfRun }),
+    signal,
+  });
   await shortenOperationRedelivery(system.endpoints);
   writeEndpoints(endpointsIn(folder), system.endpoints);
   return system;

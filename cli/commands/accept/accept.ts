@@ -10,11 +10,32 @@ import { inWords, printable } from '../../output/text.ts';
 import { type progressLine, withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type Check, type Result, runChecks } from './check.ts';
-import { allChecks } from './checks.ts';
+import { alarmChecks } from './checks/alarms.ts';
+import { crashChecks } from './checks/crash.ts';
+import { endChecks } from './checks/ends.ts';
+import { guardChecks } from './checks/guard.ts';
+import { loadChecks } from './checks/load.ts';
+import { producerChecks } from './checks/producer.ts';
+import { readOnlyChecks } from './checks/read-only.ts';
+import { requestChecks } from './checks/requests.ts';
+import { retryChecks } from './checks/retries.ts';
 import { followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { readOutputsBeside } from './stacks.ts';
 import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
+
+/** All checks, in the order of the help. */
+const allChecks: readonly Check[] = [
+  ...readOnlyChecks,
+  ...producerChecks,
+  ...requestChecks,
+  ...retryChecks,
+  ...endChecks,
+  ...guardChecks,
+  ...crashChecks,
+  ...alarmChecks,
+  ...loadChecks,
+];
 
 /** `posthaste accept` */
 export const accept = deployed<Options>({

@@ -185,7 +185,7 @@ const examineResources = async function* (
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   // Loaded only here: their SDK clients would delay the first findings.
-  const { readOnlyChecks } = await import('../accept/checks.ts');
+  const { readOnlyChecks } = await import('../accept/checks/read-only.ts');
   const { findOutcome } = await import('../accept/check.ts');
   const { openDeployment } = await import('../accept/world.ts');
   const deployment = await openDeployment(choice, terminal, signal);

@@ -12,13 +12,17 @@ import {
   type Result,
   runChecks,
 } from '../../../cli/commands/accept/check.ts';
-import { describeBill, loadChecks } from '../../../cli/commands/accept/checks/load.ts';
+import {
+  computeMillionCost,
+  describeBill,
+  loadChecks,
+  readQuantities,
+} from '../../../cli/commands/accept/checks/load.ts';
 import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
-import { describeDrift, resourceChecks } from '../../../cli/commands/accept/checks/resources.ts';
+import { describeDrift, readOnlyChecks } from '../../../cli/commands/accept/checks/read-only.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
-import { computeMillionCost, readQuantities } from '../../../cli/commands/accept/measured-cost.ts';
 import { createUndoList, type World } from '../../../cli/commands/accept/world.ts';
 import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
@@ -264,7 +268,7 @@ const findIn = async (
         ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
       }),
   });
-  const found = await resourceChecks.find(({ id }) => id === check)?.run(world);
+  const found = await readOnlyChecks.find(({ id }) => id === check)?.run(world);
   await aws.close();
   return found;
 };
