@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bundling } from '../../../infra/bundling.ts';
 import { projectRoot } from '../../../local/install/paths.mjs';
 import { filesAtStart, functionNames } from '../../support/bundle.ts';
@@ -49,11 +49,8 @@ const reachable = (outputs: Outputs, name: string): Set<string> => {
   return files;
 };
 
-let outputs: Outputs;
-let code: Awaited<ReturnType<typeof bundleAll>>['code'];
-beforeAll(async () => {
-  ({ outputs, code } = await bundleAll());
-});
+// As an import it has no timeout of a hook, which bundling exceeds on a busy machine.
+const { outputs, code } = await bundleAll();
 
 it('no function can kill its process, as deliver does for the check of accept', () => {
   expect(code.length).toBeGreaterThan(functionNames.length);
