@@ -83,6 +83,11 @@ export function waitsSoFar({ waiting, waitingSince, waited = [] }: Waits, now: n
   return [...waited, { reason: waiting, ms: Math.max(0, now - Date.parse(waitingSince)) }];
 }
 
+/** Whether an attempt is being made. After the end of its lease it may be made again. */
+export function isInFlight({ inFlight }: Pick<ListedDelivery, 'inFlight'>, now: number): boolean {
+  return inFlight !== undefined && Date.parse(inFlight.until) > now;
+}
+
 /** The dead-letter queues by their names in the health report. */
 export const HEALTH_NAMES: Record<RedrivenQueue, string> = {
   ingress: 'ingressDeadLetters',

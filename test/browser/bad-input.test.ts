@@ -3,7 +3,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { addSubscription } from '../support/add-subscription.ts';
 import { anAttempt, answered } from '../support/delivery-builders.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
-import { record, subscribe } from './busy-deployment.ts';
+import * as z from 'zod';
+import { failures, record, subscribe } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
 import { startConsoleCommand } from './console-command.ts';
 import { axeViolations, goTo, isTooWide, openPage } from './console-page.ts';
@@ -51,7 +52,10 @@ inBrowser('the console with unusual input', () => {
     const page = await there().openAt('#/queues/first');
     await page.getByRole('textbox', { name: 'Type' }).fill('order.created');
     await page.route('**/api/**', (route) =>
-      route.fulfill({ status: 401, json: { error: { code: 'token_refused', message: 'it is of an earlier run' } } }),
+      route.fulfill({
+        status: 401,
+        json: { error: { code: 'token_refused', message: 'it is of an earlier run' } },
+      }),
     );
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('The session of this page has ended').waitFor();
@@ -120,6 +124,28 @@ inBrowser('the console with unusual input', () => {
     await page.getByRole('heading', { level: 1, name: 'Queue queue-09999' }).waitFor();
     await own.stop();
     await many.close();
+  });
+
+  it('says that an attempt is in flight, in place of a planned one', async () => {
+    const now = Date.now();
+    const subscription = await subscribe(there().api, 'first', {
+      subscriber: 'https://hooks.example.com/fly',
+    });
+    await record(there().api, {
+      ...{ queue: 'first', messageId: 'flies', acceptedAt: now - 60_000 },
+      deliveries: [
+        { subscriptionId: subscription, status: 'retrying', ...failures(now - 60_000, now - 30_000) },
+      ],
+    });
+    const page = await there().openAt('#/');
+    const inFlight = { since: new Date(now).toISOString(), until: new Date(now + 600_000).toISOString() };
+    await page.route(`**/messages/flies/deliveries/${subscription}`, async (route) => {
+      const delivery = z.record(z.string(), z.unknown()).parse(await (await route.fetch()).json());
+      await route.fulfill({ json: { ...delivery, inFlight } });
+    });
+    await goTo(page, `#/queues/first/messages/flies/deliveries/${subscription}`);
+    await page.getByText('In flight').waitFor();
+    expect(await page.getByText('Next attempt', { exact: true }).count()).toBe(0);
   });
 
   it('shows each of 120 attempts in the table and on the timeline', async () => {

@@ -216,6 +216,19 @@ inBrowser('an operator in the console', () => {
     });
   });
 
+  it('cannot replace a stored policy that is not loaded, and loads it again', async () => {
+    const page = await there().openAt('#/');
+    const stored = new RegExp(`/subscriptions/${there().billing}$`);
+    await page.route(stored, (route) => route.fulfill({ status: 500, json: { message: 'no' } }));
+    await goTo(page, `#/designer?queue=orders&subscription=${there().billing}`);
+    await page.getByText('The stored policy is not loaded').waitFor();
+    expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0);
+    await page.unroute(stored);
+    await page.getByRole('button', { name: 'Load the stored policy again' }).click();
+    await page.getByRole('button', { name: 'Apply' }).waitFor();
+    expect(await page.getByLabel('Maximum delay, seconds').inputValue()).not.toBe('');
+  });
+
   it('keeps what is typed in the policy designer before the stored policy is loaded', async () => {
     const page = await there().openAt('#/');
     const { promise: isTyped, resolve: load } = Promise.withResolvers<undefined>();
@@ -307,6 +320,44 @@ inBrowser('an operator in the console', () => {
     await preset.selectOption('patient');
     expect(await page.locator('[data-sum="requests"]').textContent()).toBe('37');
     expect(await preset.inputValue()).toBe('patient');
+  });
+
+  it('finds the window of a page again on the way back, and asks for no year that is half typed', async () => {
+    const page = await there().openAt('#/queues/orders/books');
+    await page.getByRole('button', { name: '7 days' }).click();
+    const since = page.getByLabel('Accepted since');
+    const chosen = await since.inputValue();
+    await page.getByRole('cell', { name: 'exhausted' }).getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Deliveries of orders' }).waitFor();
+    expect(await since.inputValue()).toBe(chosen);
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Reconciliation of orders' }).waitFor();
+    expect(await since.inputValue()).toBe(chosen);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(decodeURIComponent(new URL(request.url()).search)));
+    const answered = page.waitForResponse(/since=2025/);
+    await since.fill('0002-11-20T10:00');
+    await since.fill('2025-11-20T10:00');
+    await answered;
+    expect(asked.filter((search) => search.includes('since=0'))).toEqual([]);
+  });
+
+  it('keeps the rows of a list while more of them load', async () => {
+    const page = await there().openAt('#/queues/orders/messages');
+    const more = page.getByRole('button', { name: 'Show more messages' });
+    await more.waitFor();
+    const { promise: isSeen, resolve: load } = Promise.withResolvers<undefined>();
+    await page.route('**/messages?**', async (route) => {
+      await isSeen;
+      await route.continue();
+    });
+    const rows = await page.getByRole('row').count();
+    const asked = page.waitForRequest('**/messages?**');
+    await more.click();
+    await asked;
+    expect(await page.getByRole('row').count()).toBe(rows);
+    load(undefined);
+    await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(rows);
   });
 
   it('sees on every page of a queue that it does not exist, and what may be meant', async () => {

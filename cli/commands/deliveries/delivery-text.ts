@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
-import { waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import { isInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { LISTED_STATUSES, type Waiting } from '../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, type InFlightView, WAITS } from '../../../shared/wire/views/delivery.ts';
@@ -86,7 +86,7 @@ export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber
 
 /** `number`: of the attempt. Undefined: none is in flight, or its lease has ended. */
 export function inFlightText(inFlight: InFlightView | undefined, number: number): string | undefined {
-  return inFlight === undefined || Date.parse(inFlight.until) <= Date.now()
+  return inFlight === undefined || !isInFlight({ inFlight }, Date.now())
     ? undefined
     : `attempt ${number} since ${clockTime(inFlight.since)}, until ${clockTime(inFlight.until)} at the latest`;
 }

@@ -1,5 +1,5 @@
 import type { DeliveryDetail } from '../../../api-client/operations.ts';
-import { waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import { isInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { STARTED_BY, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { useNow } from '../live/hooks.ts';
 import { Facts, Moment, PolicyFacts } from '../parts/facts.tsx';
@@ -26,12 +26,15 @@ export function DeliveryReport({
   /** Shows what started each attempt, and where the policy is set. */
   isForOperator?: boolean;
 }) {
-  const { attempts, planned, lateResults = [], policy, policySource } = delivery;
+  const { attempts, lateResults = [], policy, policySource } = delivery;
+  const now = useNow();
+  // The first planned attempt may be the one that is being made.
+  const planned = delivery.planned.slice(isInFlight(delivery, now) ? 1 : 0);
   return (
     <>
-      <DeliveryFacts of={delivery} />
+      <DeliveryFacts of={{ ...delivery, planned }} now={now} />
       <Section title="Timeline">
-        <Timeline delivery={delivery} />
+        <Timeline delivery={{ ...delivery, planned }} />
       </Section>
       <Section title="Attempts">
         <AttemptTable attempts={attempts} isForOperator={isForOperator} />
@@ -42,7 +45,7 @@ export function DeliveryReport({
             The schedule if every attempt starts when it is due and fails at once.
             {delivery.nextAttempt?.waiting === 'paused' ? ' The pause delays it.' : ''}
           </p>
-          <PlannedTable planned={planned} />
+          <PlannedTable planned={planned} now={now} />
         </Section>
       )}
       {lateResults.length === 0 ? null : (
@@ -66,20 +69,29 @@ export function DeliveryReport({
   );
 }
 
-function DeliveryFacts({ of }: { of: DeliveryDetail }) {
-  const { status, reason, acceptedAt, attempts, nextAttempt, planned } = of;
-  const now = useNow();
+function DeliveryFacts({ of, now }: { of: DeliveryDetail; now: number }) {
+  const { status, reason, acceptedAt, attempts, inFlight, nextAttempt, planned } = of;
+  const next = isInFlight(of, now) ? undefined : nextAttempt;
   return (
     <Facts
       facts={[
         ['Status', <Status of={status} reason={reason} />],
         ['Accepted', acceptedAt && <Moment at={acceptedAt} exact />],
         ['Attempts', attempts.length],
-        ['Next attempt', nextAttempt && <NextAttempt of={nextAttempt} />],
-        ['Waited so far', nextAttempt && waitsText(waitsSoFar(nextAttempt, now))],
-        ['Further planned retries', planned.length > 1 ? planned.length - 1 : undefined],
+        ['In flight', inFlight && isInFlight(of, now) && <InFlight of={inFlight} />],
+        ['Next attempt', next && <NextAttempt of={next} />],
+        ['Waited so far', next && waitsText(waitsSoFar(next, now))],
+        ['Planned retries', planned.length > 0 ? planned.length : undefined],
       ]}
     />
+  );
+}
+
+function InFlight({ of: { since, until } }: { of: NonNullable<DeliveryDetail['inFlight']> }) {
+  return (
+    <>
+      since <Moment at={since} />, until <Moment at={until} /> at the latest
+    </>
   );
 }
 
@@ -95,8 +107,7 @@ function NextAttempt({ of: { dueAt, phase, waiting } }: { of: NonNullable<Delive
 
 type Planned = DeliveryDetail['planned'][number];
 
-function PlannedTable({ planned }: { planned: readonly Planned[] }) {
-  const now = useNow();
+function PlannedTable({ planned, now }: { planned: readonly Planned[]; now: number }) {
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },
     { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },

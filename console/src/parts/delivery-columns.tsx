@@ -1,4 +1,5 @@
 import type { ListedDelivery } from '../../../api-client/operations.ts';
+import { isInFlight } from '../../../api-client/words.ts';
 import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
@@ -16,6 +17,13 @@ export const RESULT: readonly Column<ListedDelivery>[] = [
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
   { head: 'Last response', cell: lastResponse },
 ];
+
+/** When the next attempt is due. A paused delivery is past that time, and one in flight as well. */
+export function nextAttempt(delivery: Pick<ListedDelivery, 'nextAttemptAt' | 'waiting' | 'inFlight'>) {
+  const { nextAttemptAt, waiting } = delivery;
+  if (isInFlight(delivery, Date.now())) return 'in flight';
+  return nextAttemptAt === undefined || waiting === 'paused' ? '' : <Moment at={nextAttemptAt} />;
+}
 
 /** Of the deliveries of one subscription. */
 export const DELIVERY_COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [

@@ -1,19 +1,41 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import type { Query } from '../route.ts';
+import { hrefTo, type Query, type Route } from '../route.ts';
 import { Field } from './fields.tsx';
 import { SmallButton } from './form.tsx';
 import { localInput } from './time-text.ts';
-import { Moment } from './facts.tsx';
 
 /** Milliseconds since the epoch. `until` undefined: the time of each request. */
 export type TimeWindow = { since: number; until: number | undefined };
 
 /** The window in the address of a page, by default the last 24 hours. */
-export function windowIn({ since, until }: Query): TimeWindow {
+export function windowIn({ since, until }: Query, lengthMs = DAY_MS): TimeWindow {
   const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
-  return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
+  return {
+    since: Number.isNaN(from) ? Date.now() - lengthMs : from,
+    until: Number.isNaN(to) ? undefined : to,
+  };
+}
+
+/** A window as a query of the API, and of an address. */
+export function windowQuery({ since, until }: TimeWindow) {
+  return { since: timeText(since), until: until === undefined ? undefined : timeText(until) };
+}
+
+/**
+ * The window of a page and its setter, which keeps it in the address: a reload and the way back show the same window.
+ * `lengthMs`: by default.
+ */
+export function useWindow(route: Extract<Route, { query: Query }>, lengthMs?: number) {
+  const [window, setWindow] = useState(() => windowIn(route.query, lengthMs));
+  const change = (next: TimeWindow): void => {
+    setWindow(next);
+    history.replaceState(null, '', hrefTo({ ...route, query: { ...route.query, ...windowQuery(next) } }));
+  };
+  return [window, change] as const;
 }
 
 /** Deliveries are recovered by acceptance, which is earlier than their first failure. */
@@ -68,6 +90,9 @@ export function WindowFields({
   );
 }
 
+/** A year that is being typed begins with zeros. */
+const EARLIEST = '1970-01-01T00:00';
+
 /** A labelled time in the time zone of the browser, to the minute. Milliseconds since the epoch. */
 export function TimeField({
   label,
@@ -80,6 +105,7 @@ export function TimeField({
   time: number | undefined;
   onTime: (time: number | undefined) => void;
 }) {
+  const [typed, setTyped] = useState<string>();
   return (
     <Field label={label}>
       {(parts) => (
@@ -87,42 +113,14 @@ export function TimeField({
           {...parts}
           type="datetime-local"
           required={required}
-          value={time === undefined ? '' : localInput(time)}
-          onChange={({ currentTarget }) => {
-            const chosen = Date.parse(currentTarget.value);
-            onTime(Number.isNaN(chosen) ? undefined : chosen);
+          value={typed ?? (time === undefined ? '' : localInput(time))}
+          onChange={({ currentTarget: { value } }) => {
+            const isUnfinished = value !== '' && value < EARLIEST;
+            setTyped(isUnfinished ? value : undefined);
+            if (!isUnfinished) onTime(value === '' ? undefined : Date.parse(value));
           }}
         />
       )}
     </Field>
-  );
-}
-
-/** Describes the window of acceptance times; `otherwise` is shown without one. */
-export function WindowText({
-  since,
-  until,
-  otherwise = 'Accepted in the last 24 hours.',
-}: {
-  since: string | undefined;
-  until: string | undefined;
-  otherwise?: string;
-}) {
-  if (since === undefined && until === undefined) return <p class="muted">{otherwise}</p>;
-  return (
-    <p class="muted">
-      Accepted
-      <End word="since" at={since} />
-      <End word="before" at={until} />.
-    </p>
-  );
-}
-
-function End({ word, at }: { word: string; at: string | undefined }) {
-  return at === undefined ? null : (
-    <>
-      {' '}
-      {word} <Moment at={at} />
-    </>
   );
 }

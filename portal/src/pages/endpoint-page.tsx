@@ -3,6 +3,7 @@ import { enableSubscription, getSubscription, unsubscribe } from '../../../api-c
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { DeliveriesSection } from '../../../console/src/delivery/deliveries-section.tsx';
 import { useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLiveCall } from '../../../console/src/live/use-live.ts';
@@ -17,7 +18,6 @@ import { SubscriberFacts, subscriberText } from '../../../console/src/parts/subs
 import { hrefTo } from '../../../console/src/route.ts';
 import { readCatalogue } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
-import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { RecoverySection } from './recovery-section.tsx';
 import { Waiting } from './waiting.tsx';
@@ -61,11 +61,11 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { can } = usePortal();
+  const { queue, can } = usePortal();
   const [sent, setSent] = useState(0);
   return (
     <>
-      {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
+      {can('deliveries') ? <DeliveriesSection queue={queue} id={id} sent={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
       {can('test') ? <SendExample id={id} onSent={() => setSent(sent + 1)} /> : null}
     </>

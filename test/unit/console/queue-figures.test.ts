@@ -16,7 +16,7 @@ import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { answeringApi } from './answering-api.ts';
-import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
+import { quantile, responseTimes } from '../../../console/src/delivery/response-times.tsx';
 import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
 import {
   buildSeries,
@@ -121,6 +121,8 @@ describe('the figures of a queue', () => {
   it.each([
     [30_000, [due(5000), due(-30_000), retrying(), due(-9000), due(-99_000, { waiting: 'pull' })]],
     [0, [due(5000), due(-99_000, { waiting: 'paused' })]],
+    [9000, [due(-9000), due(-99_000, { inFlight: { since: iso(NOW - 50_000), until: iso(NOW + 9000) } })]],
+    [99_000, [due(-99_000, { inFlight: { since: iso(NOW - 90_000), until: iso(NOW) } })]],
   ])('take the lateness of the most overdue retry: %i ms', (latenessMs, items) => {
     expect(computeFigures(reading({ retrying: { items, more: false } }))).toMatchObject({ latenessMs });
   });

@@ -15,14 +15,14 @@ import { useLive } from '../../live/use-live.ts';
 import { Loaded, Empty, Notice } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
-import { WindowFields, windowIn } from '../../parts/windows.tsx';
+import { useWindow, WindowFields, windowQuery } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 /** Compares the messages that a queue accepted in a window with the outcomes of their deliveries. */
 export function BooksPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
-  const [window, setWindow] = useState(() => windowIn(query));
+  const [window, setWindow] = useWindow({ page: 'books', queue, query });
   const [counted, setCounted] = useState<Books>();
   const books = useLive(`books/${queue}/${window.since}/${window.until ?? ''}`, async (signal) => {
     const times = { since: timeText(window.since), until: timeText(window.until ?? Date.now()) };
@@ -34,10 +34,7 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }) {
     setCounted(undefined);
     return sum;
   });
-  const links = linksTo(queue, {
-    since: timeText(window.since),
-    until: window.until === undefined ? undefined : timeText(window.until),
-  });
+  const links = linksTo(queue, windowQuery(window));
   return (
     <PageOfQueue title="Reconciliation" queue={queue} live={books}>
       <WindowFields window={window} onChange={setWindow} />
@@ -80,7 +77,7 @@ function Report({ books, links }: { books: Books; links: FlowLinks }) {
   );
 }
 
-function linksTo(queue: string, window: { since: string; until: string | undefined }): FlowLinks {
+function linksTo(queue: string, window: ReturnType<typeof windowQuery>): FlowLinks {
   const messages = (show?: string): string => hrefTo({ page: 'messages', queue, query: { ...window, show } });
   const deliveries = (status: string): string =>
     hrefTo({ page: 'deliveries', queue, query: { ...window, status } });

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../../shared/domain/duration.ts';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { LISTED_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
@@ -5,22 +6,22 @@ import { useLiveItems } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
-import { Moment } from '../../parts/facts.tsx';
-import { WindowText } from '../../parts/windows.tsx';
+import { useWindow, WindowFields, windowQuery } from '../../parts/windows.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
-import { ACCEPTED, RESULT } from '../../parts/delivery-columns.tsx';
+import { ACCEPTED, nextAttempt, RESULT } from '../../parts/delivery-columns.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
+
+/** What is shown at first: as long as most deployments keep deliveries (the setting retentionDays). */
+const SHOWN_MS = 30 * DAY_MS;
 
 /** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }) {
   const { most, showMore } = useMost();
-  const { status, subscription, since, until } = query;
-  const deliveries = useLiveItems(listDeliveries, {
-    path: { queue },
-    query: { status, subscription, since, until },
-    most,
-  });
+  const { status, subscription } = query;
+  const [window, setWindow] = useWindow({ page: 'deliveries', queue, query }, SHOWN_MS);
+  const shown: Query = { ...windowQuery(window), status, subscription };
+  const deliveries = useLiveItems(listDeliveries, { path: { queue }, query: shown, most });
   return (
     <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>
       <LinkBar
@@ -28,16 +29,17 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
         label="Filter by status"
         links={[undefined, ...LISTED_STATUSES].map((one) => [
           one ?? 'all',
-          hrefTo({ page: 'deliveries', queue, query: { ...query, status: one } }),
+          hrefTo({ page: 'deliveries', queue, query: { ...shown, status: one } }),
           one === status,
         ])}
       />
-      <WindowText
-        since={since}
-        until={until}
-        otherwise="All except delivered ones, which are listed with their message. Newest message first."
-      />
-      {subscription === undefined ? null : <SubscriptionFilter queue={queue} subscription={subscription} />}
+      <WindowFields window={window} onChange={setWindow} />
+      <p class="muted">
+        All except delivered ones, which are listed with their message. Newest message first.
+      </p>
+      {subscription === undefined ? null : (
+        <SubscriptionFilter queue={queue} query={shown} id={subscription} />
+      )}
       <div class="section">
         <Loaded live={deliveries} lines={8}>
           {({ items, more }) => (
@@ -47,11 +49,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
                 columns={COLUMNS}
                 rows={items}
                 keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
-                empty={
-                  <Empty title="No matching deliveries">
-                    <p>Deliveries that succeeded are listed with their message.</p>
-                  </Empty>
-                }
+                empty={<Empty title="No matching deliveries" />}
               />
               <LoadMore what="deliveries" more={more} onMore={showMore} />
             </>
@@ -62,14 +60,15 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   );
 }
 
-function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }) {
+function SubscriptionFilter({ queue, query, id }: { queue: string; query: Query; id: string }) {
+  const all = hrefTo({ page: 'deliveries', queue, query: { ...query, subscription: undefined } });
   return (
     <p>
       Only the subscription{' '}
-      <a class="id" href={hrefTo({ page: 'subscription', queue, subscription })}>
-        {subscription}
+      <a class="id" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
+        {id}
       </a>
-      . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show all subscriptions</a>
+      . <a href={all}>Show all subscriptions</a>
     </p>
   );
 }
@@ -88,10 +87,10 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
   ...RESULT,
   {
     head: 'Next attempt',
-    cell: ({ nextAttemptAt, waiting }) => (
+    cell: (delivery) => (
       <>
-        {nextAttemptAt === undefined || waiting === 'paused' ? null : <Moment at={nextAttemptAt} />}
-        {waiting === undefined ? null : <span class="sub">waits {WAITS[waiting]}</span>}
+        {nextAttempt(delivery)}
+        {delivery.waiting === undefined ? null : <span class="sub">waits {WAITS[delivery.waiting]}</span>}
       </>
     ),
   },

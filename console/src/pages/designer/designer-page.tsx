@@ -87,6 +87,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
         ))}
       </PageHeading>
       <ActionFailure of={action} />
+      {action.state === 'failed' ? <Button onClick={run}>Load the stored policy again</Button> : null}
       <PolicyControls
         draft={draft}
         faults={faults}
@@ -108,8 +109,10 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
             <p class="muted">
               There is no deployment to apply the policy to. The rest of this page works without one.
             </p>
-          ) : (
+          ) : queue === '' || action.state === 'done' ? (
             <ApplyPolicy validation={validation} requested={{ queue, subscription }} onRefused={refuse} />
+          ) : (
+            <p class="muted">The stored policy is not loaded, so it cannot be replaced yet.</p>
           )}
         </Section>
       </div>

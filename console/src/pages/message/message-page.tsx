@@ -16,6 +16,7 @@ import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive, useLiveCall } from '../../live/use-live.ts';
+import { nextAttempt } from '../../parts/delivery-columns.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
 import { CloseButton, Form, SmallButton } from '../../parts/form.tsx';
@@ -163,12 +164,7 @@ function MessageSubscriptions({
     { head: 'Last response', cell: ({ delivery }) => lastResponse(delivery) },
     {
       head: 'Next attempt',
-      cell: ({ delivery }) =>
-        delivery?.nextAttemptAt === undefined || delivery.waiting === 'paused' ? (
-          ''
-        ) : (
-          <Moment at={delivery.nextAttemptAt} />
-        ),
+      cell: ({ delivery }) => delivery && nextAttempt(delivery),
     },
     {
       head: 'Action',

@@ -5,7 +5,7 @@ import { filtered, firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
-import { WindowText } from '../../parts/windows.tsx';
+import { useWindow, WindowFields, windowQuery } from '../../parts/windows.tsx';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
 import { CommandText } from '../../parts/source-text.tsx';
@@ -25,13 +25,15 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
   {
     head: 'Message',
     wide: true,
-    cell: ({ queue, id }) => (
-      <a class="id" href={hrefTo({ page: 'message', queue, message: id })}>
-        {id}
-      </a>
+    cell: ({ queue, id, type }) => (
+      <>
+        <a class="id" href={hrefTo({ page: 'message', queue, message: id })}>
+          {id}
+        </a>
+        {type === undefined ? null : <span class="sub">{type}</span>}
+      </>
     ),
   },
-  { head: 'Type', cell: ({ type }) => type ?? '' },
   { head: 'Matched', numeric: true, cell: ({ matched }) => matched },
   { head: 'Filtered', numeric: true, cell: ({ filtered }) => filtered },
   { head: 'Outcome', cell: (message) => <OutcomeCounts of={message} /> },
@@ -88,18 +90,17 @@ function isChoice(text: string): text is keyof typeof CHOICES {
 export function MessagesPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
   const { most, showMore } = useMost();
-  const { since, until, show = 'all' } = query;
+  const { show = 'all' } = query;
+  const [window, setWindow] = useWindow({ page: 'messages', queue, query });
+  const times = windowQuery(window);
   const choice = isChoice(show) ? show : 'all';
   const [, isWanted] = CHOICES[choice];
   const messages = useLive(
-    `messages/${queue}/${choice}/${since ?? ''}/${until ?? ''}`,
+    `messages/${queue}/${choice}/${JSON.stringify(times)}`,
     (signal) =>
       firstWithin(
         (inTime) =>
-          filtered(
-            api.list(listMessages, { path: { queue }, query: { since, until }, signal: inTime }),
-            isWanted,
-          ),
+          filtered(api.list(listMessages, { path: { queue }, query: times, signal: inTime }), isWanted),
         most,
         { signal },
       ),
@@ -112,11 +113,11 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
         label="Filter messages"
         links={Object.entries(CHOICES).map(([name, [text]]) => [
           text,
-          hrefTo({ page: 'messages', queue, query: { ...query, show: name === 'all' ? undefined : name } }),
+          hrefTo({ page: 'messages', queue, query: { ...times, show: name === 'all' ? undefined : name } }),
           name === choice,
         ])}
       />
-      <WindowText since={since} until={until} />
+      <WindowFields window={window} onChange={setWindow} />
       <div class="section">
         <Loaded live={messages} lines={8}>
           {({ items, more }) => (
@@ -124,7 +125,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
               <MessageTable
                 rows={items}
                 empty={
-                  choice === 'all' && since === undefined && !more ? (
+                  choice === 'all' && query['since'] === undefined && !more ? (
                     <NoMessages queue={queue} />
                   ) : (
                     <Empty

@@ -7,7 +7,7 @@ import {
   listSubscriptions,
 } from '../../../../api-client/operations.ts';
 import { whyUnmatched } from '../../../../api-client/unmatched.ts';
-import { counted, type PauseView } from '../../../../api-client/words.ts';
+import { counted, isInFlight, type PauseView } from '../../../../api-client/words.ts';
 import type { Loading } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { PausedState } from '../../parts/subscription-text.tsx';
@@ -148,9 +148,11 @@ function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
   return Date.parse(lastAttempt?.startedAt ?? acceptedAt);
 }
 
-/** 0 for an attempt in progress, which has no next time, and for one that waits on record. */
-function lateness({ nextAttemptAt, waiting }: ListedDelivery, at: number): number {
-  return nextAttemptAt === undefined || waiting === 'pull' || waiting === 'paused'
+/** 0 for an attempt in progress, and for one that waits on record. */
+function lateness(delivery: ListedDelivery, at: number): number {
+  const { nextAttemptAt, waiting } = delivery;
+  const isWaiting = waiting === 'pull' || waiting === 'paused';
+  return nextAttemptAt === undefined || isWaiting || isInFlight(delivery, at)
     ? 0
     : at - Date.parse(nextAttemptAt);
 }

@@ -3,7 +3,6 @@ import {
   disableSubscription,
   enableSubscription,
   getSubscription,
-  listDeliveriesOfSubscription,
   type Stopped,
   unsubscribe,
 } from '../../../../api-client/operations.ts';
@@ -13,24 +12,21 @@ import { formatLabel } from '../../../../api-client/subscription-labels.ts';
 import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { firstWithin } from '../../api/listed.ts';
+import { DeliveriesSection } from '../../delivery/deliveries-section.tsx';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive, useLiveCall } from '../../live/use-live.ts';
-import { DELIVERY_COLUMNS } from '../../parts/delivery-columns.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { ActionButton } from '../../parts/form.tsx';
-import { Empty, Failure, Loaded } from '../../parts/loaded.tsx';
+import { Failure, Loaded } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { PauseButtons, StoppedDialog } from '../../parts/pause.tsx';
 import { RotateSecret } from '../../parts/secret.tsx';
 import { SendTest } from '../../parts/send-test.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
-import { LoadMore, Table, useMost } from '../../parts/table.tsx';
 import { momentText } from '../../parts/time-text.ts';
 import { beginOfFailure } from '../../parts/windows.tsx';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription } from './edit-subscription.tsx';
-import { ResponseTimes } from './response-times.tsx';
 import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
 
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
@@ -44,17 +40,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
     async (signal) => (await waitingText(api, path, { paused, formatTime: momentText }, signal)) ?? null,
   );
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
-  const { most, showMore } = useMost();
-  const recent = useLive(
-    `recent/${queue}/${id}`,
-    (signal) =>
-      firstWithin(
-        (inTime) => api.list(listDeliveriesOfSubscription, { path, most: most + 1, signal: inTime }),
-        most,
-        { signal },
-      ),
-    { version: most },
-  );
+  const [sent, setSent] = useState(0);
   const isMissing = isNotFound(subscription.failure);
   return (
     <>
@@ -100,19 +86,16 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
           </div>
           <div class="columns">
             <Section title="Send a test message">
-              <SendTest queue={queue} id={id} onSent={recent.refresh} />
+              <SendTest queue={queue} id={id} onSent={() => setSent(sent + 1)} />
             </Section>
             <Section title="Retry policy in force">
               {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
             </Section>
           </div>
-          <Section title="Response times">
-            <Loaded live={recent} lines={6}>
-              {({ items }) => <ResponseTimes deliveries={items} />}
-            </Loaded>
-          </Section>
-          <Section
-            title="Deliveries in the last 24 hours"
+          <DeliveriesSection
+            queue={queue}
+            id={id}
+            sent={sent}
             aside={
               <span class="actions">
                 <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
@@ -121,31 +104,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
                 <a href={recoveryHref(queue, id, value)}>Recover failed deliveries</a>
               </span>
             }
-          >
-            <Loaded live={recent}>
-              {({ items, more }) => (
-                <>
-                  <Table
-                    caption="Deliveries of messages of the last 24 hours, newest first"
-                    columns={DELIVERY_COLUMNS}
-                    rows={items}
-                    keyOf={({ messageId }) => messageId}
-                    empty={
-                      // `more`: the messages of the last 24 hours were not all looked through.
-                      <Empty
-                        title={
-                          more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'
-                        }
-                      >
-                        <p>Send a test message to see the response.</p>
-                      </Empty>
-                    }
-                  />
-                  <LoadMore what="deliveries" more={more} onMore={showMore} />
-                </>
-              )}
-            </Loaded>
-          </Section>
+          />
         </>
       )}
     </>

@@ -1,28 +1,38 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { deliveryQuery } from '../../../api-client/deliveries.ts';
 import { listDeliveries, listDeliveriesOfSubscription } from '../../../api-client/operations.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { firstWithin } from '../../../console/src/api/listed.ts';
-import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLive } from '../../../console/src/live/use-live.ts';
-import { DELIVERY_COLUMNS } from '../../../console/src/parts/delivery-columns.tsx';
-import { SelectField } from '../../../console/src/parts/fields.tsx';
-import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
-import { Section } from '../../../console/src/parts/page-heading.tsx';
-import { LoadMore, Table, useMost } from '../../../console/src/parts/table.tsx';
-import { WindowFields, windowIn } from '../../../console/src/parts/windows.tsx';
-import { usePortal } from '../portal-context.tsx';
+import { firstWithin } from '../api/listed.ts';
+import { usePage } from '../live/page-context.tsx';
+import { useLive } from '../live/use-live.ts';
+import { DELIVERY_COLUMNS } from '../parts/delivery-columns.tsx';
+import { SelectField } from '../parts/fields.tsx';
+import { Empty, Loaded } from '../parts/loaded.tsx';
+import { Section } from '../parts/page-heading.tsx';
+import { LoadMore, Table, useMost } from '../parts/table.tsx';
+import { WindowFields, windowIn } from '../parts/windows.tsx';
+import { ResponseTimes } from './response-times.tsx';
 
-/** The deliveries of an endpoint, by status and by the time of acceptance. */
-export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: number }) {
+/** The deliveries of a subscription, by status and by the time of acceptance. `sent`: how many this page has added. */
+export function DeliveriesSection({
+  queue,
+  id,
+  sent,
+  aside,
+}: {
+  queue: string;
+  id: string;
+  sent: number;
+  aside?: ComponentChildren;
+}) {
   const { api } = usePage();
-  const { queue } = usePortal();
   const [status, setStatus] = useState('');
   const [window, setWindow] = useState(() => windowIn({}));
   const { most, showMore } = useMost();
   const deliveries = useLive(
-    `deliveries/${id}/${JSON.stringify([status, window, most, refreshes])}`,
+    `deliveries/${queue}/${id}/${JSON.stringify([status, window])}`,
     (signal) =>
       firstWithin(
         (inTime): AsyncIterable<SubscriptionDeliveryView> => {
@@ -38,9 +48,10 @@ export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: nu
         most,
         { signal },
       ),
+    { version: most + sent },
   );
   return (
-    <Section title="Deliveries">
+    <Section title="Deliveries" aside={aside}>
       <WindowFields window={window} onChange={setWindow}>
         <SelectField
           label="Status"
@@ -52,6 +63,7 @@ export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: nu
       <Loaded live={deliveries} lines={8}>
         {({ items, more }) => (
           <>
+            <ResponseTimes deliveries={items} />
             <Table
               caption="Deliveries, newest message first"
               columns={DELIVERY_COLUMNS}

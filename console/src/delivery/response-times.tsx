@@ -1,11 +1,10 @@
 import { useMemo } from 'preact/hooks';
-import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
-import { Chart, DURATION_VALUES, timeChart } from '../../parts/chart.tsx';
-import { Facts } from '../../parts/facts.tsx';
-import { Empty } from '../../parts/loaded.tsx';
-import { durationText } from '../../parts/time-text.ts';
+import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { Chart, DURATION_VALUES, timeChart } from '../parts/chart.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { durationText } from '../parts/time-text.ts';
 
-/** A chart of the response time of each delivery’s last attempt. */
+/** A chart of the response time of each delivery’s last attempt. Nothing where none is known. */
 export function ResponseTimes({ deliveries }: { deliveries: readonly SubscriptionDeliveryView[] }) {
   const times = useMemo(() => responseTimes(deliveries), [deliveries]);
   const data = useMemo((): [number[], (number | null)[], (number | null)[]] => {
@@ -13,7 +12,7 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly Subscriptio
       times.map((time) => (time.succeeded === succeeded ? time.durationMs : null));
     return [times.map(({ at }) => at / 1000), of(true), of(false)];
   }, [times]);
-  if (times.length === 0) return <Empty title="No recent requests" />;
+  if (times.length === 0) return null;
   const durations = times.map(({ durationMs }) => durationMs);
   const delivered = deliveries.flatMap(({ deliveredAfterMs }) => deliveredAfterMs ?? []);
   const [median, slow] = [quantile(durations, 0.5), quantile(durations, 0.95)].map(durationText);
@@ -21,7 +20,7 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly Subscriptio
     <div class="stack">
       <Facts
         facts={[
-          ['Deliveries', times.length],
+          ['Response times', times.length],
           ['Median', median],
           ['p95', slow],
           ['Maximum', durationText(Math.max(...durations))],
