@@ -39,15 +39,7 @@ export function DeliveryReport({
       <Section title="Attempts">
         <AttemptTable attempts={attempts} isForOperator={isForOperator} />
       </Section>
-      {planned.length === 0 ? null : (
-        <Section title="Planned retries">
-          <p class="muted">
-            The schedule if every attempt starts when it is due and fails at once.
-            {delivery.nextAttempt?.waiting === 'paused' ? ' The pause delays it.' : ''}
-          </p>
-          <PlannedTable planned={planned} now={now} />
-        </Section>
-      )}
+      <PlannedRetries planned={planned} now={now} isPaused={delivery.nextAttempt?.waiting === 'paused'} />
       {lateResults.length === 0 ? null : (
         <Section title="Late results">
           <p class="muted">
@@ -107,7 +99,16 @@ function NextAttempt({ of: { dueAt, phase, waiting } }: { of: NonNullable<Delive
 
 type Planned = DeliveryDetail['planned'][number];
 
-function PlannedTable({ planned, now }: { planned: readonly Planned[]; now: number }) {
+function PlannedRetries({
+  planned,
+  now,
+  isPaused,
+}: {
+  planned: readonly Planned[];
+  now: number;
+  isPaused: boolean;
+}) {
+  if (planned.length === 0) return null;
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },
     { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
@@ -115,12 +116,18 @@ function PlannedTable({ planned, now }: { planned: readonly Planned[]; now: numb
     { head: 'From now', cell: ({ dueAt }) => relativeText(Date.parse(dueAt), now) },
   ];
   return (
-    <Table
-      caption="Planned retries if every attempt fails at once"
-      columns={columns}
-      rows={planned}
-      keyOf={({ number }) => String(number)}
-    />
+    <Section title="Planned retries">
+      <p class="muted">
+        The schedule if every attempt starts when it is due and fails at once.
+        {isPaused ? ' The pause delays it.' : ''}
+      </p>
+      <Table
+        caption="Planned retries if every attempt fails at once"
+        columns={columns}
+        rows={planned}
+        keyOf={({ number }) => String(number)}
+      />
+    </Section>
   );
 }
 

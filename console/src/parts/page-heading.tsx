@@ -50,7 +50,7 @@ export function LinkBar({
   );
 }
 
-type Crumb = { text: string; href: string };
+export type Crumb = { text: string; href: string };
 
 export function crumbTo(queue: string): Crumb {
   return { text: queue, href: hrefTo({ page: 'queue', queue }) };

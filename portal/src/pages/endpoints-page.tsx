@@ -6,11 +6,11 @@ import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
 import { type Column, Table } from '../../../console/src/parts/table.tsx';
+import { Waiting } from '../../../console/src/parts/waiting.tsx';
 import { QueueStatistics } from '../../../console/src/statistics/statistics-charts.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { type PortalContext, usePortal } from '../portal-context.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
-import { Waiting } from './waiting.tsx';
 
 export function EndpointsPage() {
   const { queue, can, limits } = usePortal();
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<SubscriptionView>[] = [
         <SubscriptionState of={view} />
         {view.paused === undefined ? null : (
           <span class="sub">
-            Waiting: <Waiting endpoint={view} />
+            Waiting: <Waiting of={view} />
           </span>
         )}
       </>

@@ -20,12 +20,12 @@ import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry
 import type { Faults } from '../../api/failure-words.ts';
 import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
+import { type Action, useAction } from '../../live/hooks.ts';
 import { useLive, useLiveItems } from '../../live/use-live.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { BarSelect, Field, SelectField } from '../../parts/fields.tsx';
 import { Button, Form } from '../../parts/form.tsx';
-import { ActionFailure, Notice } from '../../parts/loaded.tsx';
+import { Failure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
@@ -50,7 +50,7 @@ const NO_FAULTS: Faults = new Map();
 
 /** Edits the fields of a policy, at first those of the owner in the address, and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }) {
-  const { api, info } = useConsole();
+  const { api } = useConsole();
   const [draft, setDraft] = useState(EMPTY_DRAFT);
   const [refused, refuse] = useState(NO_FAULTS);
   const validation = useMemo(() => validateDraft(draft), [draft]);
@@ -86,8 +86,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           </Button>
         ))}
       </PageHeading>
-      <ActionFailure of={action} />
-      {action.state === 'failed' ? <Button onClick={run}>Load the stored policy again</Button> : null}
+      <LoadFailure of={action} onAgain={run} />
       <PolicyControls
         draft={draft}
         faults={faults}
@@ -105,15 +104,10 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           <SourceText text={formatPolicy(validation)} what="the policy" />
         </Section>
         <Section title="Apply the policy">
-          {info?.deployment === null ? (
-            <p class="muted">
-              There is no deployment to apply the policy to. The rest of this page works without one.
-            </p>
-          ) : queue === '' || action.state === 'done' ? (
-            <ApplyPolicy validation={validation} requested={{ queue, subscription }} onRefused={refuse} />
-          ) : (
-            <p class="muted">The stored policy is not loaded, so it cannot be replaced yet.</p>
-          )}
+          <ApplySection
+            isLoaded={queue === '' || action.state === 'done'}
+            {...{ validation, requested: { queue, subscription }, onRefused: refuse }}
+          />
         </Section>
       </div>
     </>
@@ -214,18 +208,37 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
+function LoadFailure({ of, onAgain }: { of: Action<unknown>; onAgain: () => void }) {
+  if (of.state !== 'failed') return null;
+  return (
+    <div class="stack">
+      <Failure of={of.failure} />
+      <p>
+        <Button onClick={onAgain}>Load the stored policy again</Button>
+      </p>
+    </div>
+  );
+}
+
+type Applied = { validation: Validation; requested: PolicyOwner; onRefused: (faults: Faults) => void };
+
+/** `isLoaded`: the stored policy was shown, so that a user knows what another one replaces. */
+function ApplySection({ isLoaded, ...applied }: Applied & { isLoaded: boolean }) {
+  const { info } = useConsole();
+  if (info?.deployment === null)
+    return (
+      <p class="muted">
+        There is no deployment to apply the policy to. The rest of this page works without one.
+      </p>
+    );
+  if (!isLoaded) return <p class="muted">The stored policy is not loaded, so it cannot be replaced yet.</p>;
+  return <ApplyPolicy {...applied} />;
+}
+
 const MOST = 100;
 
 /** Stores a policy on a queue or a subscription, at first the `requested` one. `onRefused` gets the errors of the API. */
-function ApplyPolicy({
-  validation,
-  requested,
-  onRefused,
-}: {
-  validation: Validation;
-  requested: PolicyOwner;
-  onRefused: (faults: Faults) => void;
-}) {
+function ApplyPolicy({ validation, requested, onRefused }: Applied) {
   const { api } = useConsole();
   const names = useId();
   const [owner, setOwner] = useState(requested);

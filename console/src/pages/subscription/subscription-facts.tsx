@@ -6,6 +6,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { SubscriberFacts } from '../../parts/subscription-text.tsx';
+import { Waiting } from '../../parts/waiting.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { queuePolicy } from '../queue/edit-queue.tsx';
@@ -54,14 +55,7 @@ export function PolicyInForce({
   );
 }
 
-export function SubscriptionFacts({
-  subscription,
-  waiting,
-}: {
-  subscription: SubscriptionView;
-  /** How many deliveries wait and why; undefined: none that is known. */
-  waiting: string | undefined;
-}) {
+export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }) {
   const { subscriber, age, ttl, options, certificateExpiresAt, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
@@ -69,7 +63,7 @@ export function SubscriptionFacts({
     <div class="stack">
       <SubscriberFacts
         of={subscription}
-        waiting={waiting}
+        waiting={<Waiting of={subscription} />}
         facts={[
           ['Receives', waysToReceive[parseDestination(subscriber).kind]],
           [
