@@ -342,6 +342,25 @@ inBrowser('an operator in the console', () => {
     expect(asked.filter((search) => search.includes('since=0'))).toEqual([]);
   });
 
+  it('publishes the same message again after an answer that was lost', async () => {
+    const page = await there().openAt('#/queues/stock.eu-1');
+    const bodies: (string | null)[] = [];
+    await page.route('**/stock.eu-1/messages', async (route) => {
+      bodies.push(route.request().postData());
+      if (bodies.length > 1) await route.continue();
+      else await route.fulfill({ status: 504, json: { error: { code: 'timeout', message: 'no answer' } } });
+    });
+    const publish = page.getByRole('button', { name: 'Publish' });
+    await publish.click();
+    await page.getByText(/An action is not repeated/).waitFor();
+    await publish.click();
+    await page.getByText('Published', { exact: true }).waitFor();
+    await publish.click();
+    await expect.poll(() => bodies.length).toBe(3);
+    expect(bodies[1]).toBe(bodies[0]);
+    expect(bodies[2]).not.toBe(bodies[1]);
+  });
+
   it('keeps the rows of a list while more of them load', async () => {
     const page = await there().openAt('#/queues/orders/messages');
     const more = page.getByRole('button', { name: 'Show more messages' });

@@ -263,14 +263,17 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState(EXAMPLE);
+  const [published, setPublished] = useState(0);
   const fault = jsonFault(data);
+  // The same after a failure: the message may have arrived although the answer was lost, and is then not sent twice.
+  const messageId = useMemo(() => crypto.randomUUID(), [type, data, published]);
   const { action, run } = useAction(async () => {
     // The data is sent as typed: parsing and printing it would round big integers.
     const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
-    const id = JSON.stringify(crypto.randomUUID());
-    const body = `{"messages":[{"id":${id},${head}"body":${data}}]}`;
+    const body = `{"messages":[{"id":"${messageId}",${head}"body":${data}}]}`;
     const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
     onPublished();
+    setPublished(published + 1);
     return { id: ids[0] ?? '', isUnmatched: noSubscription === true };
   });
   return (
