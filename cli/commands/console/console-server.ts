@@ -200,7 +200,7 @@ async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
   return { ...common, deployment: name, region, apiUrl, isLocal, version: await readVersion(target.access) };
 }
 
-/** Reads the version from the API's OpenAPI document. The page shows the failures of its own requests. */
+/** Reads the version from the API's OpenAPI document. The page shows why its requests fail. */
 function readVersion(access: ApiAccess): Promise<string | null> {
   const asked = apiClient(access).call(describe, { signal: AbortSignal.timeout(VERSION_WITHIN_MS) });
   return asked.then(

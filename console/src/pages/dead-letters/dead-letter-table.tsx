@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
     head: 'Reason',
     cell: ({ reason = 'none', state }) => (
       <>
-        {reason.replaceAll('_', ' ')}
+        {reason}
         {state === undefined ? null : <span class="sub">now {state.replaceAll('_', ' ')}</span>}
       </>
     ),
