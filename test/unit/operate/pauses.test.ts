@@ -291,7 +291,7 @@ describe('a pause in force', () => {
     expect(world.ports.operatorEvents.published).toMatchObject([KEY]);
   });
 
-  it('of a queue warns for its receivers by pull, on whatever page of its subscriptions they are', async () => {
+  it('of a queue warns for its receivers by pull, also on a later page of its subscriptions', async () => {
     const { registry } = world.ports;
     for (let index = 100; index < 300; index += 1)
       await addSubscription(
