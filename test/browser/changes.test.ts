@@ -341,6 +341,16 @@ inBrowser('an operator in the console', () => {
     await answered;
     expect(asked.filter((search) => search.includes('since=0'))).toEqual([]);
   });
+  it('names the default window as empty only while it is shown, and shows it again by the tab of the page', async () => {
+    await there().api.registry.putQueue({ name: 'empty', metadata: {}, createdAt: Date.now() });
+    const page = await there().openAt('#/queues/empty/messages');
+    const isDefault = page.getByText('No messages in the last 24 hours');
+    await isDefault.waitFor();
+    await page.getByRole('button', { name: '1 hour' }).click();
+    await page.getByText('No matching messages in this window').waitFor();
+    await page.getByRole('link', { name: 'Messages', exact: true }).click();
+    await isDefault.waitFor();
+  });
 
   it('publishes the same message again after an answer that was lost', async () => {
     const page = await there().openAt('#/queues/stock.eu-1');

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
@@ -25,15 +25,13 @@ export function windowQuery({ since, until }: TimeWindow) {
   return { since: timeText(since), until: until === undefined ? undefined : timeText(until) };
 }
 
-/**
- * The window of a page and its setter, which keeps it in the address: a reload and the way back show the same window.
- * `lengthMs`: by default.
- */
+/** The window in the address of a page, and its setter, which replaces the address. `lengthMs`: by default. */
 export function useWindow(route: Extract<Route, { query: Query }>, lengthMs?: number) {
-  const [window, setWindow] = useState(() => windowIn(route.query, lengthMs));
+  const { since, until } = route.query;
+  // Not at each render: the default counts from now.
+  const window = useMemo(() => windowIn({ since, until }, lengthMs), [since, until, lengthMs]);
   const change = (next: TimeWindow): void => {
-    setWindow(next);
-    history.replaceState(null, '', hrefTo({ ...route, query: { ...route.query, ...windowQuery(next) } }));
+    location.replace(hrefTo({ ...route, query: { ...route.query, ...windowQuery(next) } }));
   };
   return [window, change] as const;
 }
