@@ -113,7 +113,8 @@ const installedCommand = () => {
   writeFileSync(path.join(installed, 'package.json'), '{"type": "module"}');
   writeFileSync(path.join(installed, 'cli/posthaste.js'), PRINT_PATHS);
   for (const made of [path.join(installed, 'assets/functions'), app]) mkdirSync(made, { recursive: true });
-  const env = { ...process.env, XDG_CACHE_HOME: cache };
+  // Without the cache of the test run.
+  const env = { ...process.env, NODE_COMPILE_CACHE: undefined, XDG_CACHE_HOME: cache };
   const runInstalled = (...nodeArgs: string[]) =>
     run(execPath, [...nodeArgs, path.join(installed, 'cli/posthaste.mjs'), 'queue', 'list'], {
       cwd: app,
