@@ -83,9 +83,9 @@ export function waitsSoFar({ waiting, waitingSince, waited = [] }: Waits, now: n
   return [...waited, { reason: waiting, ms: Math.max(0, now - Date.parse(waitingSince)) }];
 }
 
-/** Whether an attempt is being made. After the end of its lease it may be made again. */
-export function isInFlight({ inFlight }: Pick<ListedDelivery, 'inFlight'>, now: number): boolean {
-  return inFlight !== undefined && Date.parse(inFlight.until) > now;
+/** The attempt that is being made, if any. After the end of its lease it may be made again. */
+export function findInFlight({ inFlight }: Pick<ListedDelivery, 'inFlight'>, now: number) {
+  return inFlight !== undefined && Date.parse(inFlight.until) > now ? inFlight : undefined;
 }
 
 /** The dead-letter queues by their names in the health report. */

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
-import { isInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import { findInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { LISTED_STATUSES, type Waiting } from '../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, type InFlightView, WAITS } from '../../../shared/wire/views/delivery.ts';
@@ -86,9 +86,10 @@ export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber
 
 /** `number`: of the attempt. Undefined: none is in flight, or its lease has ended. */
 export function inFlightText(inFlight: InFlightView | undefined, number: number): string | undefined {
-  return inFlight === undefined || !isInFlight({ inFlight }, Date.now())
+  const current = inFlight && findInFlight({ inFlight }, Date.now());
+  return current === undefined
     ? undefined
-    : `attempt ${number} since ${clockTime(inFlight.since)}, until ${clockTime(inFlight.until)} at the latest`;
+    : `attempt ${number} since ${clockTime(current.since)}, until ${clockTime(current.until)} at the latest`;
 }
 
 function nextFields({ attempts, inFlight, nextAttempt: next }: Shown): [string, string | undefined][] {

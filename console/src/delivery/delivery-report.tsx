@@ -1,5 +1,5 @@
 import type { DeliveryDetail } from '../../../api-client/operations.ts';
-import { isInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import { findInFlight, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { STARTED_BY, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { useNow } from '../live/hooks.ts';
 import { Facts, Moment, PolicyFacts } from '../parts/facts.tsx';
@@ -29,10 +29,11 @@ export function DeliveryReport({
   const { attempts, lateResults = [], policy, policySource } = delivery;
   const now = useNow();
   // The first planned attempt may be the one that is being made.
-  const planned = delivery.planned.slice(isInFlight(delivery, now) ? 1 : 0);
+  const inFlight = findInFlight(delivery, now);
+  const planned = delivery.planned.slice(inFlight === undefined ? 0 : 1);
   return (
     <>
-      <DeliveryFacts of={{ ...delivery, planned }} now={now} />
+      <DeliveryFacts of={{ ...delivery, planned }} inFlight={inFlight} now={now} />
       <Section title="Timeline">
         <Timeline delivery={{ ...delivery, planned }} />
       </Section>
@@ -61,16 +62,25 @@ export function DeliveryReport({
   );
 }
 
-function DeliveryFacts({ of, now }: { of: DeliveryDetail; now: number }) {
-  const { status, reason, acceptedAt, attempts, inFlight, nextAttempt, planned } = of;
-  const next = isInFlight(of, now) ? undefined : nextAttempt;
+type InFlightAttempt = NonNullable<DeliveryDetail['inFlight']>;
+
+function DeliveryFacts({
+  of: { status, reason, acceptedAt, attempts, nextAttempt, planned },
+  inFlight,
+  now,
+}: {
+  of: DeliveryDetail;
+  inFlight: InFlightAttempt | undefined;
+  now: number;
+}) {
+  const next = inFlight === undefined ? nextAttempt : undefined;
   return (
     <Facts
       facts={[
         ['Status', <Status of={status} reason={reason} />],
         ['Accepted', acceptedAt && <Moment at={acceptedAt} exact />],
         ['Attempts', attempts.length],
-        ['In flight', inFlight && isInFlight(of, now) && <InFlight of={inFlight} />],
+        ['In flight', inFlight && <InFlight of={inFlight} />],
         ['Next attempt', next && <NextAttempt of={next} />],
         ['Waited so far', next && waitsText(waitsSoFar(next, now))],
         ['Planned retries', planned.length > 0 ? planned.length : undefined],
@@ -79,7 +89,7 @@ function DeliveryFacts({ of, now }: { of: DeliveryDetail; now: number }) {
   );
 }
 
-function InFlight({ of: { since, until } }: { of: NonNullable<DeliveryDetail['inFlight']> }) {
+function InFlight({ of: { since, until } }: { of: InFlightAttempt }) {
   return (
     <>
       since <Moment at={since} />, until <Moment at={until} /> at the latest

@@ -1,5 +1,5 @@
 import type { ListedDelivery } from '../../../api-client/operations.ts';
-import { isInFlight } from '../../../api-client/words.ts';
+import { findInFlight } from '../../../api-client/words.ts';
 import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
@@ -21,7 +21,7 @@ export const RESULT: readonly Column<ListedDelivery>[] = [
 /** When the next attempt is due. A paused delivery is past that time, and one in flight as well. */
 export function nextAttempt(delivery: Pick<ListedDelivery, 'nextAttemptAt' | 'waiting' | 'inFlight'>) {
   const { nextAttemptAt, waiting } = delivery;
-  if (isInFlight(delivery, Date.now())) return 'in flight';
+  if (findInFlight(delivery, Date.now()) !== undefined) return 'in flight';
   return nextAttemptAt === undefined || waiting === 'paused' ? '' : <Moment at={nextAttemptAt} />;
 }
 

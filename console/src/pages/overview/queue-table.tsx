@@ -7,7 +7,7 @@ import {
   listSubscriptions,
 } from '../../../../api-client/operations.ts';
 import { whyUnmatched } from '../../../../api-client/unmatched.ts';
-import { counted, isInFlight, type PauseView } from '../../../../api-client/words.ts';
+import { counted, findInFlight, type PauseView } from '../../../../api-client/words.ts';
 import type { Loading } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { PausedState } from '../../parts/subscription-text.tsx';
@@ -152,7 +152,7 @@ function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
 function lateness(delivery: ListedDelivery, at: number): number {
   const { nextAttemptAt, waiting } = delivery;
   const isWaiting = waiting === 'pull' || waiting === 'paused';
-  return nextAttemptAt === undefined || isWaiting || isInFlight(delivery, at)
+  return nextAttemptAt === undefined || isWaiting || findInFlight(delivery, at) !== undefined
     ? 0
     : at - Date.parse(nextAttemptAt);
 }
