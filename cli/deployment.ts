@@ -84,8 +84,9 @@ async function localDeployment(file: string): Promise<Deployment | undefined> {
 async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   const { name, place, outputs } = await locateInAws(chosen).catch((cause: unknown) => {
     if (chosen !== undefined || !(cause instanceof NoneInAws)) throw cause;
-    const advice = cause.message.replace(/\.$/, `, or run ${START} in another terminal.`);
-    throw new Problem(`No local deployment is running. ${advice}`, { cause });
+    const { fault, advice } = cause;
+    const text = `No local deployment is running. ${fault} ${advice}, or run ${START} in another terminal.`;
+    throw new Problem(text, { cause });
   });
   try {
     return { ...parseResources(outputs), name, place, client: {} };
@@ -100,7 +101,18 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
 }
 
 /** AWS has no deployment, or cannot be asked. */
-class NoneInAws extends Problem {}
+class NoneInAws extends Problem {
+  /** A sentence. */
+  readonly fault: string;
+  /** What to do, without a full stop. */
+  readonly advice: string;
+
+  constructor(fault: string, advice: string, options?: ErrorOptions) {
+    super(`${fault} ${advice}.`, options);
+    this.fault = fault;
+    this.advice = advice;
+  }
+}
 
 /**
  * Finds a deployment of any version in AWS, and the client that found it.
@@ -114,8 +126,8 @@ export async function locateInAws(
   const cloudFormation = new CloudFormation();
   await cloudFormation.config.region().catch((cause: unknown) => {
     const what = chosen === undefined ? 'deployments in AWS' : `the deployment ${chosen}`;
-    const text = `No AWS region is set, so ${what} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
-    throw new NoneInAws(text, { cause });
+    const fault = `No AWS region is set, so ${what} cannot be looked up.`;
+    throw new NoneInAws(fault, 'Set AWS_REGION or AWS_PROFILE', { cause });
   });
   return { ...(await findInAws(cloudFormation, chosen)), cloudFormation };
 }
@@ -144,7 +156,7 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   const all = deploymentsIn([...stacks.keys()]);
   const candidates = chosen === undefined ? all : all.filter(({ name }) => name === chosen);
   const [found] = candidates;
-  if (found === undefined) throw new NoneInAws(noneText(chosen, formatNames(all)));
+  if (found === undefined) throw noneFound(chosen, formatNames(all));
   if (candidates.length > 1) throw new Problem(severalText(chosen, formatNames(candidates)));
   const { name, outputs } = found;
   const stack = stacks.get(found.stack);
@@ -168,9 +180,9 @@ function formatNames(deployments: readonly { name: string }[]): string {
   return deployments.map(({ name }) => name).join(', ');
 }
 
-function noneText(chosen: string | undefined, others: string): string {
-  const there = others === '' ? 'Check AWS_PROFILE and AWS_REGION.' : `There is: ${others}.`;
-  return `There is no deployment ${chosen ?? 'of Posthaste'} in this AWS account and region. ${there}`;
+function noneFound(chosen: string | undefined, others: string): NoneInAws {
+  const fault = `There is no deployment ${chosen ?? 'of Posthaste'} in this AWS account and region.`;
+  return new NoneInAws(fault, others === '' ? 'Check AWS_PROFILE and AWS_REGION' : `There is: ${others}`);
 }
 
 function severalText(chosen: string | undefined, names: string): string {
