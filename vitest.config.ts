@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { localFolder } from './local/install/paths.mjs';
+import { compileCache } from './local/install/paths.mjs';
 
 // Workers and the commands that tests start load the same modules: compiled once, and their types stripped once.
-process.env['NODE_COMPILE_CACHE'] ??= join(localFolder, 'compile-cache');
+process.env['NODE_COMPILE_CACHE'] ??= compileCache;
 
 /** Unit tests that measure how long something takes: away from those that take all of the processor. They mostly wait. */
 const timed = [

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import * as module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isPackaged, localFolder, programFile, projectNode } from '../local/install/paths.mjs';
+import { compileCache, isPackaged, programFile, projectNode } from '../local/install/paths.mjs';
 
 /** Compiled, the command needs JSON modules without a warning. */
 const OLDEST = isPackaged ? '22.12' : '24.0';
@@ -29,7 +29,7 @@ const userCache = () => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.
 
 if (isRecent) {
   // Parsing is half of the start time. If the folder is not writable, the start is only slower.
-  module.enableCompileCache(isPackaged ? userCache() : join(localFolder, 'compile-cache'));
+  module.enableCompileCache(isPackaged ? userCache() : compileCache);
   await import(command);
 } else if (!isPackaged && existsSync(projectNode)) runOnProjectNode();
 else {

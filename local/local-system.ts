@@ -6,7 +6,7 @@ import { shellWord } from './command-name.ts';
 import { type Outputs, outputsOfApp, type Endpoints, buildEndpoints } from './endpoints.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from './emulator.ts';
 import { CDK_MISSING, cdkLibraryOptions, cdkProgram } from './install/npm.mjs';
-import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
+import { compileCache, localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { runToSuccess } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
@@ -147,4 +147,4 @@ async function cdk(
 const QUIET_CDK = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
 
 /** The CDK command is started three times; the compile cache makes later starts faster. */
-const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: compileCache };

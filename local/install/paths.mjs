@@ -13,6 +13,9 @@ export const localFolder = isPackaged ? join(process.cwd(), '.posthaste') : join
 
 export const ministackFolder = join(localFolder, 'ministack');
 
+/** Compiled modules, kept between processes: of commands in the repository, of the CDK, and of tests. */
+export const compileCache = join(localFolder, 'compile-cache');
+
 /** Node 24, installed with the packages of the repository. The installed package runs on the user's Node. */
 export const projectNode = isPackaged ? process.execPath : join(projectRoot, 'node_modules', '.bin', 'node');
 

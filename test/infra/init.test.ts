@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addedStack, NEW_FILES } from '../../cli/commands/init/init.ts';
 import { deploymentsIn, type Outputs, parseResources } from '../../local/endpoints.ts';
-import { localFolder, projectRoot } from '../../local/install/paths.mjs';
+import { compileCache, projectRoot } from '../../local/install/paths.mjs';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder with what npm would install: the CDK, and the constructs of this repository as the package. */
@@ -33,7 +33,7 @@ async function synthesise(folder: string, ...apps: string[]): Promise<void> {
     env: {
       CDK_CONTEXT_JSON: '{"aws:cdk:bundling-stacks": []}',
       CDK_VALIDATION: 'false',
-      NODE_COMPILE_CACHE: join(localFolder, 'compile-cache'),
+      NODE_COMPILE_CACHE: compileCache,
     },
   });
 }

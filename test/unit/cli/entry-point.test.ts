@@ -137,6 +137,7 @@ describe('the command of the installed package', () => {
       projectNode: execPath,
       localFolder: path.join(app, '.posthaste'),
       ministackFolder: path.join(app, '.posthaste/ministack'),
+      compileCache: path.join(app, '.posthaste/compile-cache'),
       start: path.join(installed, 'cli/commands/start/run.js'),
     });
   });
