@@ -119,7 +119,7 @@ async function listWaits(
   const { items, ...next } = await ports.registry.listSubscriptions(queue, { limit: PAGE, marker: cursor });
   const pulls = items.filter(({ destination }) => asPull(destination) !== undefined);
   const places = pulls.map(({ id }) => ({ place: { queue, subscriptionId: id }, longestMs: pullMs }));
-  return { waits: [own, ...places], ...next };
+  return { waits: cursor === undefined ? [own, ...places] : places, ...next };
 }
 
 /** Cancels what has waited since `before`, before its record expires. Returns whether there may be more. */
