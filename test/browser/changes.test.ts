@@ -341,6 +341,7 @@ inBrowser('an operator in the console', () => {
     await answered;
     expect(asked.filter((search) => search.includes('since=0'))).toEqual([]);
   });
+
   it('names the default window as empty only while it is shown, and shows it again by the tab of the page', async () => {
     await there().api.registry.putQueue({ name: 'empty', metadata: {}, createdAt: Date.now() });
     const page = await there().openAt('#/queues/empty/messages');

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import * as z from 'zod';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import { listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
+import { MINUTE_MS } from '../../../../shared/domain/duration.ts';
 import { addPlanOptions, buildPlan, DAYS_A_MONTH, type PlanOptions, SECONDS_A_DAY } from '../../plan/load.ts';
 import { type Bill, computePlan } from '../../plan/planned.ts';
 import { builtInPrices, computeCost, type Priced, type RegionPrices } from '../../plan/prices.ts';
@@ -162,8 +163,6 @@ export async function readQuantities(
   };
   return pollUntil(look, { ...wait, signal });
 }
-
-const MINUTE_MS = 60_000;
 
 /** Lambda, SQS and DynamoDB: each has something to count in any run. */
 const SERVICES = 3;
