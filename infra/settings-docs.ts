@@ -1,7 +1,8 @@
 /** `npm run docs:settings`: writes docs/settings.md and infra/posthaste-props.ts from the rows of the settings. */
 import { writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { z } from 'zod';
+import formatOptions from '../oxfmt.config.ts';
 import type { Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { deploymentSettings } from './deployment-settings.ts';
@@ -29,8 +30,7 @@ ${formatTable(functionSettings)}
 
 ${formatTable(deploymentSettings)}
 `;
-  const options = await resolveConfig(settingsFile);
-  return format(page, { ...options, parser: 'markdown' });
+  return (await format('settings.md', page, formatOptions)).code;
 }
 
 function formatTable(settings: Readonly<Record<string, Setting>>): string {
@@ -94,7 +94,7 @@ export async function propsText(): Promise<string> {
     ...(key === 'vpc' ? [SUBNETS] : []),
   ]);
   const text = `${HEAD}\n${members.join('\n')}\n}\n`;
-  return format(text, { ...(await resolveConfig(propsFile)), parser: 'typescript' });
+  return (await format('posthaste-props.ts', text, formatOptions)).code;
 }
 
 function formatMember(key: string, row: Setting): string {

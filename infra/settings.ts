@@ -18,7 +18,9 @@ type Parsed = {
 
 /** How callers of the API authenticate. */
 export type ApiAuthorization =
-  { kind: 'iam' } | { kind: 'jwt'; issuer: string; audience: readonly string[] } | { kind: 'none' };
+  | { kind: 'iam' }
+  | { kind: 'jwt'; issuer: string; audience: readonly string[] }
+  | { kind: 'none' };
 
 /** The settings of a deployment, from the CDK context: `-c key=value`, or `context` in cdk.json. */
 export type DeploymentSettings = Omit<

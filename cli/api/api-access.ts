@@ -214,7 +214,8 @@ function mayRetry(
 
 /** `transient`: another try may succeed. `throttled`: the same, and the API has not processed the request. */
 type Outcome =
-  { kind: 'answer'; answer: ApiAnswer } | { kind: 'refused' | 'transient' | 'throttled'; failure: Error };
+  | { kind: 'answer'; answer: ApiAnswer }
+  | { kind: 'refused' | 'transient' | 'throttled'; failure: Error };
 
 async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
   const { method, path, search, body, contentType = 'application/json', signal } = request;

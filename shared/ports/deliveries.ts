@@ -10,7 +10,8 @@ import type { Page, PageRequest } from './page.ts';
 
 /** `refused`: the condition did not hold; `current` is the existing record, if any. */
 export type WriteResult =
-  { kind: 'written'; delivery: Delivery } | { kind: 'refused'; current: Delivery | undefined };
+  | { kind: 'written'; delivery: Delivery }
+  | { kind: 'refused'; current: Delivery | undefined };
 
 /** The records of deliveries. A lost race returns the current record. */
 export interface Deliveries {

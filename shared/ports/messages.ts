@@ -64,7 +64,8 @@ export type NextPart = {
  * gone or belongs to another message.
  */
 export type PartResult =
-  { kind: 'added'; record: MessageRecord } | { kind: 'refused'; current: MessageRecord | undefined };
+  | { kind: 'added'; record: MessageRecord }
+  | { kind: 'refused'; current: MessageRecord | undefined };
 
 export interface MessageRecords {
   /**

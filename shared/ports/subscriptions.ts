@@ -41,7 +41,8 @@ export type SubscriptionPage = {
 
 /** `refused`: the condition did not hold; `current` is the stored subscription, if any. */
 export type HealthResult =
-  { kind: 'written'; subscription: Subscription } | { kind: 'refused'; current: Subscription | undefined };
+  | { kind: 'written'; subscription: Subscription }
+  | { kind: 'refused'; current: Subscription | undefined };
 
 /** The subscriptions table, as dispatch and deliver use it. */
 export interface Subscriptions {
@@ -109,7 +110,9 @@ export const REMOVAL_BUDGET_MS = 1_000;
 
 /** Result of a change. `left`: the change function requested no change. */
 export type RegistryChange<Of> =
-  { kind: 'changed'; before: Of; after: Of } | { kind: 'left'; current: Of } | { kind: 'missing' };
+  | { kind: 'changed'; before: Of; after: Of }
+  | { kind: 'left'; current: Of }
+  | { kind: 'missing' };
 
 /**
  * Identifies a subscription to change. `now`: milliseconds since the epoch; subscriber claims expired by then are

@@ -14,7 +14,8 @@ import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/
 import { writeTime } from './retention.ts';
 
 export type CancelResult =
-  { kind: 'cancelled'; delivery: Delivery } | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
+  | { kind: 'cancelled'; delivery: Delivery }
+  | { kind: 'refused'; why: CancelRefusal; delivery?: Delivery };
 
 /**
  * Cancels an open delivery: no further request starts. One in flight may still succeed and then counts. Also

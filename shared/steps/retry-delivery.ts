@@ -39,7 +39,8 @@ export type InterventionContext = {
 };
 
 export type RetryResult =
-  { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
+  | { kind: 'retried'; delivery: Delivery }
+  | { kind: 'refused'; why: RetryRefusal; delivery?: Delivery };
 
 /**
  * Manual retry: makes the pending attempt of a retrying delivery due now, or reopens an ended delivery. A

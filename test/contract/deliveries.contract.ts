@@ -228,10 +228,7 @@ const expectationFor = (which: number, record: Delivery): Standing => {
 
 type OfKind<Kind extends Standing['kind']> = Extract<Standing, { kind: Kind }>;
 
-const leaseFor = (
-  expectation: OfKind<'lease_expired' | 'leased'>,
-  { attempts, lease }: Delivery,
-): Standing =>
+const leaseFor = (expectation: OfKind<'lease_expired' | 'leased'>, { attempts, lease }: Delivery): Standing =>
   expectation.kind === 'lease_expired'
     ? { ...expectation, recorded: attempts.length, lease: lease ?? expectation.lease }
     : { ...expectation, recorded: attempts.length, owner: lease?.owner ?? expectation.owner };

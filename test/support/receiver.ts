@@ -47,7 +47,8 @@ export type ReceivedRequest = {
 
 /** Answers in order, the last one repeatedly; or a function of the request. */
 export type Script =
-  readonly [Answer, ...Answer[]] | ((request: ReceivedRequest) => Answer | Promise<Answer>);
+  | readonly [Answer, ...Answer[]]
+  | ((request: ReceivedRequest) => Answer | Promise<Answer>);
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 

@@ -4,7 +4,10 @@ import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** A status of a delivery or an attempt. */
 export type ShownStatus =
-  DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned' | 'paused';
+  | DeliveryView['status']
+  | DeliveryView['attempts'][number]['outcome']
+  | 'planned'
+  | 'paused';
 
 /** A shape for each status, so that colour is not the only difference. */
 const SHAPES: Record<ShownStatus, string> = {

@@ -181,7 +181,8 @@ type SendContext = {
 };
 
 type SendResult =
-  { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: SendRefusal; delivery?: Delivery };
+  | { kind: 'retried'; delivery: Delivery }
+  | { kind: 'refused'; why: SendRefusal; delivery?: Delivery };
 
 /**
  * Sends a message to one subscription by hand: another round for an ended delivery, a new delivery where it was

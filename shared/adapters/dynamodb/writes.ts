@@ -204,7 +204,8 @@ export function retryAfterConflict(error: unknown): 'again' {
 export type RefusedWrite = { failed: boolean; item: unknown };
 
 type TransactionResult =
-  { kind: 'written' } | { kind: 'refused'; writes: readonly RefusedWrite[]; error: Error };
+  | { kind: 'written' }
+  | { kind: 'refused'; writes: readonly RefusedWrite[]; error: Error };
 
 /** The clock paces retries. */
 type TransactedTable = { name: string; client: Pick<DynamoDBDocument, 'transactWrite'>; clock: Pacing };

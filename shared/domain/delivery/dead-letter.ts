@@ -36,7 +36,8 @@ export type RedrivenMessage = { to: WorkQueueName } & Pick<DeadLetter, 'body' | 
  * `skip`: redriving it would not help.
  */
 export type DeadLetterReading<Message = RedrivenMessage> =
-  { kind: 'redrive'; message: Message; identity: string } | { kind: 'skip'; reason: string };
+  | { kind: 'redrive'; message: Message; identity: string }
+  | { kind: 'skip'; reason: string };
 
 /**
  * Result of a redrive. `settled`: no longer needed; removed like a redriven one. `refused`: not possible; it stays.

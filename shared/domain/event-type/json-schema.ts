@@ -11,7 +11,9 @@ import { type Place, resolveReference, toPointer } from './reference.ts';
  * without a value of the data. `undecided`: the steps did not suffice, or this version cannot read the schema.
  */
 export type Validation =
-  { kind: 'valid' } | { kind: 'invalid'; path: string; detail: string } | { kind: 'undecided' };
+  | { kind: 'valid' }
+  | { kind: 'invalid'; path: string; detail: string }
+  | { kind: 'undecided' };
 
 /**
  * Validates parsed JSON data by a JSON Schema, draft 2020-12, without `format`, which is an annotation. An interpreter: no code

@@ -5,7 +5,11 @@
  * gives the same answer for a missing object.
  */
 export type DataReferenceFault =
-  'data_ref_forbidden' | 'data_ref_missing' | 'data_ref_denied' | 'data_ref_too_large' | 'data_ref_not_json';
+  | 'data_ref_forbidden'
+  | 'data_ref_missing'
+  | 'data_ref_denied'
+  | 'data_ref_too_large'
+  | 'data_ref_not_json';
 
 /** Why the body of an SQS message cannot be parsed. Fields are dotted paths. */
 export type UnreadableReason =

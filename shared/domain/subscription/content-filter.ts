@@ -13,7 +13,8 @@ export type Bound = { operator: '=' | '<' | '<=' | '>' | '>='; limit: number };
 
 /** Requirement for a field: one of its values satisfies one of the rules, or one of its objects matches. */
 export type Condition =
-  { kind: 'values'; rules: readonly Rule[] } | { kind: 'object'; filter: ContentFilter };
+  | { kind: 'values'; rules: readonly Rule[] }
+  | { kind: 'object'; filter: ContentFilter };
 
 /** All fields must match, and one of the alternatives if there are any (`$or`). */
 export type ContentFilter = {

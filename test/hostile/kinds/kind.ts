@@ -3,7 +3,8 @@ import type { ConnectionFault, Outcome } from '../../../shared/domain/retry/voca
 
 /** The expected record of an attempt. `detail`: the text after the error code, where this product words it. */
 export type Expected =
-  { outcome: Outcome; statusCode: number } | { outcome: Outcome; error: ConnectionFault; detail?: string };
+  | { outcome: Outcome; statusCode: number }
+  | { outcome: Outcome; error: ConnectionFault; detail?: string };
 
 /** The receiver's. `client_…`: a good one, and the client is asked for one too. */
 export type Certificate =

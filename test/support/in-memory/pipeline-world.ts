@@ -46,7 +46,8 @@ type Readable = Extract<IngressResult, { ok: true }>;
 
 /** A parsed ingress message. Without a version it counts as fully specified by its producer. */
 type Published =
-  Exclude<IngressResult, Readable> | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
+  | Exclude<IngressResult, Readable>
+  | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
 
 const withVersion = (reading: Published): IngressResult => {
   if (!reading.ok) return reading;

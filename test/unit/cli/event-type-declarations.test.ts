@@ -1,7 +1,8 @@
 import path from 'node:path';
-import * as prettier from 'prettier';
+import { format } from 'oxfmt';
 import { describe, expect, it } from 'vitest';
 import { declareEventTypes } from '../../../cli/commands/event-types/declarations.ts';
+import formatOptions from '../../../oxfmt.config.ts';
 
 /** The declaration of the data by a schema, in one line. */
 const declared = (schema: unknown): string => {
@@ -42,9 +43,8 @@ const CATALOGUE = [
 describe('the TypeScript types of a catalogue', () => {
   it('are those that a consumer of the package is type-checked with', async () => {
     const file = path.resolve('package/consumers/esm/event-types.ts');
-    const options = { ...(await prettier.resolveConfig(file)), filepath: file };
-    const formatted = await prettier.format(declareEventTypes(CATALOGUE), options);
-    await expect(formatted).toMatchFileSnapshot(file);
+    const { code } = await format(file, declareEventTypes(CATALOGUE), formatOptions);
+    await expect(code).toMatchFileSnapshot(file);
   });
 
   it.each<[string, unknown, string]>([

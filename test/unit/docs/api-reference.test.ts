@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
+import { format } from 'oxfmt';
 import openapiTypes, { astToString } from 'openapi-typescript';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
+import formatOptions from '../../../oxfmt.config.ts';
 import { apiUnderTest } from '../api/api-under-test.ts';
-import { format, resolveConfig } from 'prettier';
 
 const apiReferenceFile = new URL('../../../docs/api-reference.md', import.meta.url);
 
@@ -47,8 +48,8 @@ Any route may also answer 400, 401, 403, 404, 429, 431, 500 or 503 ([errors](api
 
 ${sections.join('\n\n')}
 `;
-  const options = await resolveConfig(apiReferenceFile);
-  return format(page, { ...options, parser: 'markdown' });
+  const { code } = await format('api-reference.md', page, formatOptions);
+  return code;
 }
 
 function lineOf({ route, operation }: Described): string {

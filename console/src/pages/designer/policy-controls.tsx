@@ -191,7 +191,8 @@ function toComparableText(policy: PartialRetryPolicy): string {
 
 /** A valid policy as given and with its defaults, or the errors by field. */
 export type Validation =
-  { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy } | { ok: false; faults: Faults };
+  | { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy }
+  | { ok: false; faults: Faults };
 
 export function validateDraft(draft: Draft): Validation {
   const given = Object.entries(draft).filter(([, text]) => text.trim() !== '');
