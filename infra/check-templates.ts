@@ -3,7 +3,8 @@
  * (pinned, installed once under .local/), and the constructs against cdk-nag's rules for AWS solutions. Does not bundle
  * functions, because that does not change the templates.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,28 +28,29 @@ const project = fileURLToPath(new URL('..', import.meta.url));
 const tool = join(project, '.local', 'cfn-lint');
 const templates = join(project, '.local', 'templates');
 
-/** Runs a program. If it fails, prints the message and exits. */
-function run(
+/** @throws Error with the message, if the program fails */
+async function run(
   program: string,
   parameters: readonly string[],
   { failure, env = {} }: { failure: string; env?: Record<string, string> },
-): void {
-  const { status, error } = spawnSync(program, parameters, {
+): Promise<void> {
+  const child = spawn(program, parameters, {
     cwd: project,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  if (status === 0) return;
-  process.stderr.write(`${failure}${error === undefined ? '' : ` (${error.message})`}\n`);
-  process.exit(1);
+  await once(child, 'close').catch((error: unknown) => {
+    throw new Error(failure, { cause: error });
+  });
+  if (child.exitCode !== 0) throw new Error(failure);
 }
 
-function install(): void {
+async function install(): Promise<void> {
   if (existsSync(join(tool, `cfn_lint-${CFN_LINT}.dist-info`))) return;
   rmSync(tool, { recursive: true, force: true });
   process.stdout.write(`Installing cfn-lint ${CFN_LINT} into .local/cfn-lint …\n`);
   const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
-  run('python3', ['-m', 'pip', 'install', ...quiet, '--target', tool, `cfn-lint==${CFN_LINT}`], {
+  await run('python3', ['-m', 'pip', 'install', ...quiet, '--target', tool, `cfn-lint==${CFN_LINT}`], {
     failure: 'Could not install cfn-lint. It needs Python 3.10 or later with pip, and a package index.',
   });
 }
@@ -71,26 +73,22 @@ function distinct(files: readonly string[]): string[] {
   return [...new Map(files.map((file) => [readFileSync(file, 'utf8'), file])).values()];
 }
 
-function lint(files: readonly string[]): void {
+async function lint(files: readonly string[]): Promise<void> {
   const main = 'import sys; from cfnlint.runner import main; sys.exit(main())';
-  run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
+  await run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
     failure: 'cfn-lint found problems in the templates.',
     env: { PYTHONPATH: tool },
   });
 }
 
-function checkSecurity(): void {
-  const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
-    securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
-  );
-  if (findings.length === 0) return;
-  process.stderr.write(`cdk-nag found problems in the stacks.\n${findings.join('')}`);
-  process.exit(1);
-}
-
-install();
+await install();
 rmSync(templates, { recursive: true, force: true });
 const files = Object.entries(checkedVariants).flatMap(([name, settings]) => synthesise(name, settings));
-lint(distinct(files));
-checkSecurity();
+// A process, which works while this one looks for findings.
+const linted = lint(distinct(files));
+const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
+  securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
+);
+await linted;
+if (findings.length > 0) throw new Error(`cdk-nag found problems in the stacks.\n${findings.join('')}`);
 process.stdout.write(`${files.length} templates without problems.\n`);
