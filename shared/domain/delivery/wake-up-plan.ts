@@ -22,11 +22,11 @@ export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'sche
 
 /**
  * The mechanism that starts the attempt due at `dueAt` (docs/retry-policy.md#from-delay-to-wake-up). Times in ms, the threshold in
- * seconds.
+ * seconds. Compared in whole seconds, because the attempt is recorded before it is scheduled.
  */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
-  if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
+  if (Math.round(remainingMs / 1000) < thresholdSeconds || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
     return planSqsDelay(dueAt, now);
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_MIN_AHEAD_MS) };
 }

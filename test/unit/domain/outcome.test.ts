@@ -313,7 +313,7 @@ describe('an SQS delay', () => {
 
 describe('the wake-up plan', () => {
   it.each([
-    [89_999, 90, { by: 'sqs_delay', delaySeconds: 90 }],
+    [89_499, 90, { by: 'sqs_delay', delaySeconds: 89 }],
     [90_000, 90, { by: 'scheduler', at: 25_000 }],
     [30_000, 8, { by: 'scheduler', at: 5_000 }],
     [5_000, 0, { by: 'sqs_delay', delaySeconds: 5 }],
