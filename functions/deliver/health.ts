@@ -1,7 +1,7 @@
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
 import { toError } from '../../shared/domain/errors.ts';
-import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -109,8 +109,7 @@ async function writeHealthChange(
 
 /** What waited for the subscriber may have to ask again much later. Once all of its rate is free, it moves up. */
 async function moveUpAt({ ports }: DeliverContext, key: SubscriptionKey, at: number): Promise<void> {
-  const { delaySeconds } = planSqsDelay(at, ports.clock.now());
-  await ports.operations.send({ kind: 'moving_up', ...key }, delaySeconds);
+  await ports.operations.send({ kind: 'moving_up', ...key }, computeSqsDelay(at, ports.clock.now()));
 }
 
 async function sendEventIfLeftover(

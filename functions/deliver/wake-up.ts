@@ -7,7 +7,7 @@ import {
   scheduleName,
   thresholdFor,
   wakeUpTime,
-  planSqsDelay,
+  computeSqsDelay,
 } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext } from './context.ts';
@@ -52,7 +52,7 @@ async function scheduleWakeUp(
 
 /** Sends the wake-up through SQS, delayed until it is due or by the maximum SQS delay. */
 async function delayBySqs({ ports }: DeliverContext, wakeUp: WakeUp): Promise<void> {
-  await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(wakeUp.dueAt, ports.clock.now()).delaySeconds);
+  await ports.wakeUps.sendDelayed(wakeUp, computeSqsDelay(wakeUp.dueAt, ports.clock.now()));
 }
 
 /** Sends a job or wake-up as a new message that arrives when it is due. */
@@ -70,7 +70,7 @@ export async function sendAgain(
     else await delayBySqs(context, { ...work, dueAt });
     return;
   }
-  await ports.deliveryQueue.send([work], planSqsDelay(dueAt, ports.clock.now()).delaySeconds);
+  await ports.deliveryQueue.send([work], computeSqsDelay(dueAt, ports.clock.now()));
 }
 
 /** Sends early work again for its due time and returns true. The caller waits for work due within `MAX_WAIT_MS`. */

@@ -9,7 +9,7 @@ import {
 } from '../../shared/domain/delivery/fan-out.ts';
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
-import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { EventValidation, RetainedMessages } from '../../shared/domain/subscription/vocabulary.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import {
@@ -119,8 +119,7 @@ export async function sendJobs(
   const ids = match.matching.map(({ id }) => id);
   const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, unchunked, retentionDays }, body, timing);
   // A redelivered message waits only for the rest of its delay.
-  const { delaySeconds } = planSqsDelay(acceptedAt + timing.delayMs, ports.clock.now());
-  await ports.deliveryQueue.send(jobs, delaySeconds);
+  await ports.deliveryQueue.send(jobs, computeSqsDelay(acceptedAt + timing.delayMs, ports.clock.now()));
 }
 
 /** Sends the next part. Undefined: nothing is left, because the record was deleted or belongs to another message. */

@@ -8,7 +8,7 @@ import {
   type WaitingPlace,
 } from '../../shared/domain/delivery/paused.ts';
 import { longestWaitMs } from '../../shared/domain/delivery/pull.ts';
-import { MAX_DELAY_SECONDS, planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS, computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { asPull } from '../../shared/domain/subscription/destination.ts';
@@ -194,7 +194,7 @@ async function makeDue(
   if (written.kind === 'refused' || written.delivery.next === undefined) return 'changed';
   const { key, next } = written.delivery;
   const { number: attempt, dueAt } = next;
-  const { delaySeconds } = planSqsDelay(dueAt, clock.now());
+  const delaySeconds = computeSqsDelay(dueAt, clock.now());
   await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt, dueAt, by: 'sqs_delay' }, delaySeconds);
   return 'due';
 }

@@ -7,7 +7,7 @@ import {
   type OpenDelivery,
 } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
-import { planSqsDelay } from '../domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay } from '../domain/delivery/wake-up-plan.ts';
 import { canReturnSlot, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimits } from '../ports/pace.ts';
@@ -86,6 +86,6 @@ async function wake(
   { next: { number: attempt, dueAt }, slot }: EarlierPlace,
 ): Promise<void> {
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt, dueAt, by: 'sqs_delay' };
-  await ports.wakeUps.sendDelayed(wakeUp, planSqsDelay(dueAt, ports.clock.now()).delaySeconds);
+  await ports.wakeUps.sendDelayed(wakeUp, computeSqsDelay(dueAt, ports.clock.now()));
   ports.journal.note({ fact: 'moved_up', key, attempt, slotAt: slot?.at ?? dueAt });
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { apply, type Delivery, type Transition } from '../../shared/domain/delivery/delivery.ts';
-import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { WriteResult } from '../../shared/ports/deliveries.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { generateScenario } from './generate-scenario.ts';
@@ -104,7 +104,7 @@ itCatches({
           if (next !== undefined && next.by !== 'same_invocation') {
             const { number: attempt, dueAt } = next;
             const wakeUp = { kind: 'wake_up', key: transition.key, attempt, dueAt } as const;
-            await wakeUps.sendDelayed(wakeUp, planSqsDelay(dueAt, clock.now()).delaySeconds);
+            await wakeUps.sendDelayed(wakeUp, computeSqsDelay(dueAt, clock.now()));
             sent = attempt;
             // Time for the wake-up to be received and planned.
             await clock.sleep(1_000);

@@ -18,7 +18,7 @@ const SCHEDULER_MIN_AHEAD_MS = 5_000;
 /** How deliver is started for a retry. */
 export type RetryMechanism = 'same_invocation' | WakeUpPlan['by'];
 
-export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
+type WakeUpPlan = { by: 'sqs_delay' } | { by: 'scheduler'; at: number };
 
 /**
  * The mechanism that starts the attempt due at `dueAt` (docs/retry-policy.md#from-delay-to-wake-up). Times in ms, the threshold in
@@ -27,7 +27,7 @@ export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'sche
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
   if (Math.round(remainingMs / 1000) < thresholdSeconds || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
-    return planSqsDelay(dueAt, now);
+    return { by: 'sqs_delay' };
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_MIN_AHEAD_MS) };
 }
 
@@ -42,15 +42,12 @@ export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): 
 }
 
 /**
- * One SQS delay: the whole remainder, or the SQS maximum. Early wake-ups continue this way, so that one due time
+ * One SQS delay in seconds: the whole remainder, or the SQS maximum. Early wake-ups continue this way, so that one due time
  * never gets a second schedule. SQS takes whole seconds; rounding to the nearest keeps the error within half a
  * second, and deliver waits out an early one.
  */
-export function planSqsDelay(dueAt: number, now: number): { by: 'sqs_delay'; delaySeconds: number } {
-  return {
-    by: 'sqs_delay',
-    delaySeconds: Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.round((dueAt - now) / 1000))),
-  };
+export function computeSqsDelay(dueAt: number, now: number): number {
+  return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.round((dueAt - now) / 1000)));
 }
 
 /** When to wake a delivery: a valid lease blocks other invocations until it expires. */

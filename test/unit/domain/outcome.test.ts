@@ -5,7 +5,7 @@ import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { plannedAttempts } from '../../../shared/domain/delivery/explain.ts';
 import { nextAfterFailure } from '../../../shared/domain/delivery/next-attempt.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
-import { planSqsDelay, planWakeUp, scheduleName } from '../../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay, planWakeUp, scheduleName } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import {
   classifyReply,
   disablingReason,
@@ -307,16 +307,16 @@ describe('an SQS delay', () => {
     [900_400, 900],
     [86_400_000, 900],
   ])('of %i ms is rounded to %i s, within the SQS maximum', (remainingMs, delaySeconds) => {
-    expect(planSqsDelay(1_000_000 + remainingMs, 1_000_000)).toEqual({ by: 'sqs_delay', delaySeconds });
+    expect(computeSqsDelay(1_000_000 + remainingMs, 1_000_000)).toBe(delaySeconds);
   });
 });
 
 describe('the wake-up plan', () => {
   it.each([
-    [89_499, 90, { by: 'sqs_delay', delaySeconds: 89 }],
+    [89_499, 90, { by: 'sqs_delay' }],
     [90_000, 90, { by: 'scheduler', at: 25_000 }],
     [30_000, 8, { by: 'scheduler', at: 5_000 }],
-    [5_000, 0, { by: 'sqs_delay', delaySeconds: 5 }],
+    [5_000, 0, { by: 'sqs_delay' }],
     [5_001, 0, { by: 'scheduler', at: 5_000 }],
   ])('for %i ms with a threshold of %i s', (dueAt, thresholdSeconds, plan) => {
     expect(planWakeUp(dueAt, 0, thresholdSeconds)).toEqual(plan);
