@@ -147,17 +147,8 @@ export async function handleRefusal(
     case 'in_flight':
       await leaveToHolder(context, work, receipt, refusal.delivery);
       break;
-    case 'unknown':
-      noteDropped(context, work, 'no_record');
-      break;
-    case 'finished':
-      noteDropped(context, work, 'finished');
-      break;
-    case 'ahead':
-      noteDropped(context, work, 'stale');
-      break;
-    case 'paused':
-      noteDropped(context, work, 'paused');
+    case 'dropped':
+      noteDropped(context, work, refusal.reason);
       break;
   }
   return 'done';

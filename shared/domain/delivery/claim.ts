@@ -1,4 +1,4 @@
-import type { CancelReason } from './vocabulary.ts';
+import type { CancelReason, DroppedReason } from './vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
 import {
   creation,
@@ -107,35 +107,29 @@ function changeFor(claim: Claim) {
 
 /** Why a claim was refused, judged from the current record. */
 export type ClaimRefusal =
-  /** No record: it was deleted after its retention. */
-  | { kind: 'unknown' }
-  /** Ended, no pending steps. */
-  | { kind: 'finished' }
+  /** There is nothing to do. */
+  | { kind: 'dropped'; reason: DroppedReason }
   /** Ended, with pending steps. */
   | { kind: 'unfinished'; delivery: EndedDelivery }
   /** This attempt is already recorded; the wake-up for the next one may be missing. */
   | { kind: 'recorded'; delivery: Delivery }
-  /** The wake-up is for a later attempt than the record's next one. */
-  | { kind: 'ahead' }
   /** Another invocation holds a valid lease. */
   | { kind: 'in_flight'; delivery: Delivery }
   /** Another invocation holds an expired lease. */
   | { kind: 'lease_expired'; delivery: OpenDelivery; lease: Lease }
   /** The record's due time is in the future: later than the wake-up states. */
   | { kind: 'early'; delivery: Delivery; dueAt: number }
-  /** It waits for the end of a pause, which only its operation ends. */
-  | { kind: 'paused' }
   /** The record changed since the write was refused and can now be claimed. */
   | { kind: 'claimable_now'; delivery: OpenDelivery };
 
 export function claimRefusal(attempt: number, current: Delivery | undefined, now: number): ClaimRefusal {
-  if (current === undefined) return { kind: 'unknown' };
+  if (current === undefined) return { kind: 'dropped', reason: 'no_record' };
   if (!isOpen(current))
     return current.pendingSteps.length === 0
-      ? { kind: 'finished' }
+      ? { kind: 'dropped', reason: 'finished' }
       : { kind: 'unfinished', delivery: current };
   if (current.attempts.length >= attempt) return { kind: 'recorded', delivery: current };
-  if (current.attempts.length < attempt - 1) return { kind: 'ahead' };
+  if (current.attempts.length < attempt - 1) return { kind: 'dropped', reason: 'stale' };
   return refusalNow(current, now);
 }
 
@@ -144,7 +138,7 @@ function refusalNow(delivery: OpenDelivery, now: number): ClaimRefusal {
   const { lease, next } = delivery;
   if (lease !== undefined)
     return lease.until > now ? { kind: 'in_flight', delivery } : { kind: 'lease_expired', delivery, lease };
-  if (isPause(next)) return { kind: 'paused' };
+  if (isPause(next)) return { kind: 'dropped', reason: 'paused' };
   return next !== undefined && next.dueAt > now
     ? { kind: 'early', delivery, dueAt: next.dueAt }
     : { kind: 'claimable_now', delivery };

@@ -145,7 +145,10 @@ export type SendRefusal =
  */
 export type CancelRefusal = 'no_such_delivery' | 'over' | 'not_begun' | 'contended';
 
-/** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. `paused`: it waits. */
+/**
+ * Why deliver ignores a job or wake-up. `no_record`: it was deleted after its retention. `stale`: it is for a later attempt
+ * than the record's next one. `paused`: it waits for the end of a pause, which only its operation ends.
+ */
 export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight' | 'paused';
 
 /**
