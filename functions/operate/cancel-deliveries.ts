@@ -8,11 +8,17 @@ import { type DeliveryKey, nameOfDelivery } from '../../shared/domain/delivery/d
 import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
-import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
-import { continueLater, type OperationRun, PAGE_MS, processItems, processPages } from './context.ts';
+import {
+  continueLater,
+  type OperationRun,
+  PAGE_MS,
+  processItems,
+  processPages,
+  secondsUntil,
+} from './context.ts';
 
 const PAGE = 100;
 
@@ -138,10 +144,6 @@ function restarted(
     ...(subscriptionId !== undefined && { subscriptionId }),
     ...(looks > 0 && { looks }),
   };
-}
-
-function secondsUntil(moment: number, now: number): number {
-  return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((moment - now) / 1000)));
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { toError } from '../../shared/domain/errors.ts';
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Deliveries, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
@@ -89,6 +90,11 @@ export function noteFailed(
   error: unknown,
 ): void {
   ports.journal.note({ fact: 'operation_failed_for', operation, key, error: toError(error) });
+}
+
+/** How long the rest of an operation waits for a time, as far as one SQS delay allows; rounded up, so that it is not early. */
+export function secondsUntil(time: number, now: number): number {
+  return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((time - now) / 1000)));
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   type WaitingPlace,
 } from '../../shared/domain/delivery/paused.ts';
 import { longestWaitMs } from '../../shared/domain/delivery/pull.ts';
-import { MAX_DELAY_SECONDS, computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { asPull } from '../../shared/domain/subscription/destination.ts';
@@ -21,7 +21,7 @@ import {
 import { isPresent } from '../../shared/domain/subscription/subscription.ts';
 import { notifyOperator } from '../../shared/steps/attempt-events.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { continueLater, type OperationRun, processItems, processPages } from './context.ts';
+import { continueLater, type OperationRun, processItems, processPages, secondsUntil } from './context.ts';
 
 /** Records that are read together, and deliveries between two looks at the pause. */
 const PAGE = 100;
@@ -99,8 +99,7 @@ async function watch(
     if (await warnBeforeEnd(run, waits, pause)) operation.warned = true;
     else if (marker !== undefined) return { ...operation, cursor: marker };
   }
-  const leftSeconds = Math.ceil((pause.until === undefined ? Infinity : pause.until - now) / 1000);
-  return continueLater(run, operation, Math.min(MAX_DELAY_SECONDS, leftSeconds));
+  return continueLater(run, operation, secondsUntil(pause.until ?? Infinity, now));
 }
 
 /** Deliveries that wait during a pause, and after how long they are cancelled. */
@@ -161,7 +160,7 @@ async function drainPage(
   const now = run.ports.clock.now();
   const from = Math.max(now, operation.sentUpTo ?? 0);
   const aheadMs = from - now;
-  if (aheadMs >= AHEAD_MS) return continueLater(run, operation, Math.ceil((aheadMs - AHEAD_MS / 2) / 1000));
+  if (aheadMs >= AHEAD_MS) return continueLater(run, operation, secondsUntil(from - AHEAD_MS / 2, now));
   const intervalMs = 1000 / chooseRate(ended);
   const most = Math.min(MOST_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
   const { waiting, isWhole } = await readWaiting(run, toPlace(operation), Number.MAX_SAFE_INTEGER, most);

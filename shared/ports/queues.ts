@@ -11,7 +11,7 @@ import type { Operation } from '../domain/recovery/operation.ts';
 /** The queue of first-attempt jobs. */
 export interface DeliveryQueue<Job extends FirstJob = FirstJob> {
   /**
-   * Sends all jobs in batches, with bounded retries of refused entries.
+   * Sends all jobs in batches, with bounded retries of refused entries. `delaySeconds`: whole, 0 to 900, by default 0.
    * @throws if some could not be sent: the caller repeats all, and claims make the copies harmless.
    */
   send(jobs: readonly Job[], delaySeconds?: number): Promise<void>;
@@ -24,7 +24,6 @@ export interface Ingress {
     messages: readonly {
       body: string;
       attributes?: Record<string, string>;
-      delaySeconds?: number;
       /** Message group in a fair queue. */
       group?: string;
     }[],
@@ -33,7 +32,7 @@ export interface Ingress {
 
 /** The queue that feeds `operate`. */
 export interface Operations {
-  /** `delaySeconds` 0 to 900, by default 0. @throws if it could not be sent */
+  /** `delaySeconds`: whole, 0 to 900, by default 0. @throws if it could not be sent */
   send(operation: Operation, delaySeconds?: number): Promise<void>;
 }
 

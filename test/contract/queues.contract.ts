@@ -86,13 +86,12 @@ export const describeDeliveryQueueContract = (
     });
 
     it('delivers a delayed job not before its delay', async () => {
-      const [delayed, prompt, late] = [aJob(), aJob(), aJob()];
+      const [delayed, prompt] = [aJob(), aJob()];
       const sentAt = world.now();
       await world.queue.send([delayed], 1);
       await world.queue.send([prompt]);
-      await world.queue.send([late], -5);
-      const arrived = await world.arrivals(3);
-      expect(valuesOf(arrived)).toEqual(inAnyOrder([delayed, prompt, late]));
+      const arrived = await world.arrivals(2);
+      expect(valuesOf(arrived)).toEqual(inAnyOrder([delayed, prompt]));
       const last = arrived.find(({ value }) => isDeepStrictEqual(value, delayed));
       expect((last?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
     });
@@ -104,7 +103,7 @@ type IngressUnderTest = Observed<ReceivedMessage> & { ingress: Ingress };
 
 const bodiesOf = (arrived: ReceivedMessage[]) => arrived.map(({ body }) => body).toSorted();
 
-/** Contract of the ingress: each message arrives unchanged, with its attributes, and not before its time. */
+/** Contract of the ingress: each message arrives unchanged, with its attributes. */
 export const describeIngressContract = (name: string, make: () => Promise<IngressUnderTest>): void => {
   describe(`an ingress ${name}`, () => {
     let world: IngressUnderTest;
@@ -143,15 +142,6 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
       const bodies = Array.from({ length: 50 }, (_, n) => JSON.stringify({ n }));
       await Promise.all(bodies.map((body) => world.ingress.publish([{ body }])));
       expect(bodiesOf(await world.arrivals(50))).toEqual(bodies.toSorted());
-    });
-
-    it('delivers a delayed message not before its delay', async () => {
-      const sentAt = world.now();
-      await world.ingress.publish([{ body: '"delayed"', delaySeconds: 1 }, { body: '"prompt"' }]);
-      const arrived = await world.arrivals(2);
-      expect(bodiesOf(arrived)).toEqual(['"delayed"', '"prompt"']);
-      const delayed = arrived.find(({ body }) => body === '"delayed"');
-      expect((delayed?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
     });
   });
 };

@@ -1,11 +1,11 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { MAX_DELAY_SECONDS } from '../../domain/delivery/wake-up-plan.ts';
 
 /** A message to be sent to an SQS queue. The body is JSON. */
 export type OutgoingMessage = {
   body: string;
   /** Plain strings become attributes of type `String`. */
   attributes?: Record<string, string | MessageAttributeValue>;
+  /** A whole number from 0 to 900. */
   delaySeconds?: number;
   /** Message group for fair queues ("Amazon SQS fair queues", SQS developer guide). */
   group?: string;
@@ -16,14 +16,9 @@ export function sqsMessage({ body, attributes, delaySeconds, group }: OutgoingMe
   return {
     MessageBody: sqsText(body),
     ...(attributes === undefined ? {} : { MessageAttributes: attributeValues(attributes) }),
-    ...(delaySeconds === undefined ? {} : { DelaySeconds: wholeDelay(delaySeconds) }),
+    ...(delaySeconds === undefined ? {} : { DelaySeconds: delaySeconds }),
     ...(group === undefined ? {} : { MessageGroupId: group }),
   };
-}
-
-/** Rounded up, so that a message is never early, and limited to what SQS takes: 0 to 900 s. */
-function wholeDelay(seconds: number): number {
-  return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil(seconds)));
 }
 
 function attributeValues(

@@ -25,7 +25,7 @@ export type PublishedMessage = Parameters<Ingress['publish']>[0][number];
 /** The ingress queue, for publishers. */
 export const inMemoryIngress = (queue: Pick<ModelledSqs<PublishedMessage>, 'send'>): Ingress => ({
   publish: (messages) => {
-    for (const message of messages) queue.send(message, message.delaySeconds);
+    for (const message of messages) queue.send(message);
     return Promise.resolve();
   },
 });

@@ -259,6 +259,19 @@ describe('a pause in force', () => {
     expect(world.queued).toEqual([{ operation, delaySeconds: 61 }]);
   });
 
+  it('is looked at at once if it ended while it was read', async () => {
+    const operation = await pauseIt('subscription', world.time.now + 1_000);
+    const { subscriptions } = world.ports;
+    const find = subscriptions.find.bind(subscriptions);
+    subscriptions.find = async (...of) => {
+      const found = await find(...of);
+      world.time.now += 3_000;
+      return found;
+    };
+    await world.receive(operation);
+    expect(world.queued).toMatchObject([{ operation, delaySeconds: 0 }]);
+  });
+
   it('warns once, a day before what waits longest is cancelled', async () => {
     const { retentionMs } = world.settings;
     const operation = await pauseIt('queue');
