@@ -131,7 +131,7 @@ function parseBody({ required, content }: NonNullable<Route['body']>, given: Api
 /** `routes`: all of the path. */
 function refuse(routes: readonly ServedRoute[]): Answer {
   if (routes.length === 0) return errorAnswer(notFound('such route'));
-  const allow = routes.map(({ method }) => method).join(', ');
+  const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
   return errorAnswer(new RefusedRequest('method_not_allowed', `this path supports only ${allow}`), { allow });
 }
 

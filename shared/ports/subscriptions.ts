@@ -158,10 +158,14 @@ export interface RegistryQueues {
   /**
    * Makes the queue and its subscriptions invisible at once; `removeDeletedQueue` removes the items. A missing
    * queue is not an error. Leaves an archive until `restorableUntil`, if that is given. Returns until when the queue
-   * can be restored; undefined: it cannot, or was missing.
+   * can be restored, if it can; undefined: it was missing.
    * @throws ContendedError
    */
-  deleteQueue(name: string, now: number, restorableUntil?: number): Promise<number | undefined>;
+  deleteQueue(
+    name: string,
+    now: number,
+    restorableUntil?: number,
+  ): Promise<{ restorableUntil: number | undefined } | undefined>;
   /**
    * Removes items of a deleted queue, at least one batch, until `hasTime` returns false. True: none are left.
    * Ignores other queues. Subscriptions of a queue that can be restored are moved to its archive, except deleted and

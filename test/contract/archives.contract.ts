@@ -41,9 +41,9 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
       restored: { deletedAt, at: expect.any(Number) as number },
     });
     const deleteQueue = async (now = SOME_TIME, until?: number) => {
-      const restorableUntil = await registry.deleteQueue(queue.name, now, until);
+      const deleted = await registry.deleteQueue(queue.name, now, until);
       await registry.removeDeletedQueue(queue.name, always);
-      return restorableUntil;
+      return deleted?.restorableUntil;
     };
     const archivedQueues = async (now = SOME_TIME) =>
       (await registry.listArchivedQueues({ limit: 1000 }, now)).items.filter(

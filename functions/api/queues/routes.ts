@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { toError } from '../../../shared/domain/errors.ts';
-import { REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
+import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { deletionHeaders, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
 import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
@@ -123,9 +123,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     query: deletionQuery,
     answers: { 204: withDeletionHeaders(noBody('The queue is deleted, or did not exist.')) },
     handle: async ({ params: { queue: name }, query, caller }) => {
-      const asked = findRestorableUntil(dependencies, query);
-      const restorableUntil = await deleteQueue(dependencies, name, asked);
-      audit(caller, { change: 'queue_deleted', queue: name });
+      const deleted = await deleteQueue(dependencies, name, findRestorableUntil(dependencies, query));
+      if (deleted !== undefined) audit(caller, { change: 'queue_deleted', queue: name });
       // So that a small queue can be created again at once. If this fails, operate removes the rest.
       const until = clock.now() + REMOVAL_BUDGET_MS;
       await registry
@@ -134,7 +133,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
           dependencies.reportFault(toError(error), { ...caller, queue: name });
         });
       const requestsEnd = requestsEndWithinSeconds(dependencies.settings, {});
-      return { status: 204, headers: deletionHeaders(requestsEnd, restorableUntil) };
+      return { status: 204, headers: deletionHeaders(requestsEnd, deleted?.restorableUntil) };
     },
   });
 }
@@ -144,19 +143,18 @@ export const OPERATE_AFTER_SECONDS = 2;
 
 /**
  * Deletes a queue with its subscriptions. operate then removes the subscriptions that the request left, and cancels
- * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted. Returns until when it can be
- * undone, at most `restorableUntil`.
+ * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted.
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function deleteQueue(
   { registry, clock, operations }: ChangeContext,
   queue: string,
   restorableUntil?: number,
-): Promise<number | undefined> {
+): ReturnType<Registry['deleteQueue']> {
   const deletedAt = clock.now();
-  const until = await registry.deleteQueue(queue, deletedAt, restorableUntil);
+  const deleted = await registry.deleteQueue(queue, deletedAt, restorableUntil);
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
-  return until;
+  return deleted;
 }
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */

@@ -152,11 +152,12 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       restoring.delete(name);
       const entry = entries.get(name);
       entries.delete(name);
-      if (entry === undefined || restorableUntil === undefined) return answer(undefined);
+      if (entry === undefined) return answer(undefined);
+      if (restorableUntil === undefined) return answer({ restorableUntil });
       const subscriptions = new Map([...entry.subscriptions].filter(([, one]) => isPresent(one, now)));
       const archive = { queue: entry.queue, subscriptions, deletedAt: now, restorableUntil };
       archives.set(archiveKeyOf(name, now), archive);
-      return answer(restorableUntil);
+      return answer({ restorableUntil });
     },
     removeDeletedQueue: () => answer(true),
     listArchivedQueues: async (page, now) => {

@@ -134,7 +134,7 @@ describe('the API answers', () => {
   it.each(['OPTIONS', 'CONNECT', 'TRACE', 'get', 'A B'])(
     'a request with the method %s, which no route has',
     async (method) => {
-      const refused = { statusCode: 405, headers: { allow: 'PUT, PATCH, GET, DELETE' } };
+      const refused = { statusCode: 405, headers: { allow: 'PUT, PATCH, GET, HEAD, DELETE' } };
       expect(await answer({ method, rawPath: '/v2/queues/orders' })).toMatchObject(refused);
       expect(await answer({ method, rawPath: '/v2/nothing' })).toMatchObject({ statusCode: 404 });
     },

@@ -265,11 +265,18 @@ describe('DELETE /v2/queues/{queue}', () => {
   });
 
   it('succeeds, and is on the audit trail, if removing the subscriptions fails', async ({ api }) => {
+    await api.subscribe();
+    api.changes.length = 0;
     const fault = new Error('throttled');
     vi.spyOn(api.registry, 'removeDeletedQueue').mockRejectedValue(fault);
     expect(await api.call('DELETE', QUEUE)).toMatchObject({ status: 204 });
     expect(api.changes).toMatchObject([{ change: 'queue_deleted', queue: 'orders' }]);
     expect(api.faults).toMatchObject([{ fault }]);
+  });
+
+  it('is not on the audit trail if there was no such queue', async ({ api }) => {
+    expect(await api.call('DELETE', '/v2/queues/never-made')).toMatchObject({ status: 204 });
+    expect(api.changes).toEqual([]);
   });
 
   it('makes creating the queue again fail with 409 while it is being removed', async ({ call, registry }) => {

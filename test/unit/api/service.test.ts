@@ -300,18 +300,18 @@ describe('an unknown route', () => {
   });
 
   it.for([
-    ['POST', '/v2/queues', 'GET'],
-    ['POST', QUEUE, 'GET, PUT, PATCH, DELETE'],
-    ['DELETE', SUBSCRIPTIONS, 'GET, POST'],
-    ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, PATCH, DELETE'],
-    ['DELETE', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST, PUT'],
+    ['POST', '/v2/queues', 'GET, HEAD'],
+    ['POST', QUEUE, 'GET, PUT, PATCH, DELETE, HEAD'],
+    ['DELETE', SUBSCRIPTIONS, 'GET, POST, HEAD'],
+    ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, PATCH, DELETE, HEAD'],
+    ['DELETE', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST, PUT, HEAD'],
     ['GET', '/v2/queues/orders/subscriptions/id-1/enable', 'POST'],
     ['GET', '/v2/queues/orders/subscriptions/id-1/test', 'POST'],
-    ['POST', '/v2/queues/orders/export', 'GET'],
-    ['POST', '/v2/health', 'GET'],
-    ['DELETE', '/v2/queues/orders/messages', 'GET, POST'],
-    ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET'],
-    ['OPTIONS', '/v2/queues', 'GET'],
+    ['POST', '/v2/queues/orders/export', 'GET, HEAD'],
+    ['POST', '/v2/health', 'GET, HEAD'],
+    ['DELETE', '/v2/queues/orders/messages', 'GET, POST, HEAD'],
+    ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET, HEAD'],
+    ['OPTIONS', '/v2/queues', 'GET, HEAD'],
   ] as const)('is answered with 405 if the path exists: %s %s', async ([method, path, allowed], { call }) => {
     const answer = await call(method, path);
     expect(answer).toMatchObject(refusal('method_not_allowed'));

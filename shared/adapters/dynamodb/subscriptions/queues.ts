@@ -109,14 +109,14 @@ export function dynamoQueues(table: RegistryTable): RegistryQueues {
         if (item === undefined) return undefined;
         if (restorableUntil === undefined || isDeletedQueue(item)) {
           await ifConditionHolds(table.update({ Key, ...hide(now) }));
-          return findDeletion(item)?.restorableUntil;
+          return { restorableUntil: findDeletion(item)?.restorableUntil };
         }
         const deletion = { deletedAt: now, restorableUntil };
         const result = await transactWrite(table, [
           { Update: { Key, ...hideArchived(item, deletion) } },
           putArchive(queueArchiveKey(name, now), item, deletion),
         ]);
-        return result.kind === 'written' ? restorableUntil : 'again';
+        return result.kind === 'written' ? { restorableUntil } : 'again';
       }),
     removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
   };
