@@ -181,22 +181,6 @@ export async function ifConditionHolds<Output>(write: Promise<Output>): Promise<
   return result.kind === 'written' ? result.output : undefined;
 }
 
-/** As `ifConditionHolds`; a conflict with a transaction on the item also counts as a failed condition. */
-export async function ifNoConflict<Output>(write: Promise<Output>): Promise<Output | undefined> {
-  try {
-    return await ifConditionHolds(write);
-  } catch (error) {
-    if (error instanceof TransactionConflictException) return undefined;
-    throw error;
-  }
-}
-
-/** For `catch`: a transaction held the item at that moment; the write is retried. */
-export function retryAfterConflict(error: unknown): 'again' {
-  if (error instanceof TransactionConflictException) return 'again';
-  throw error;
-}
-
 /**
  * For each write of the transaction in order: whether its condition failed, and the item it failed on, if
  * requested.
@@ -270,7 +254,8 @@ export type RegistryTable = Table & { clock: Clock & Pacing };
 const CONTENTION_PAUSE_MS = 5;
 
 /**
- * Repeats a change that loses against concurrent ones, after jittered pauses. `record`: as errors name it.
+ * Repeats a change that loses against concurrent ones, also where a transaction holds the item, after jittered pauses.
+ * `record`: as errors name it.
  * @throws ContendedError
  */
 export function retryChange<Result>(
@@ -279,7 +264,12 @@ export function retryChange<Result>(
   attempt: () => Promise<Result | 'again'>,
 ): Promise<Result> {
   const pause = (tried: number) => clock.sleep(Math.random() * CONTENTION_PAUSE_MS * 2 ** tried);
-  return withRetriedWrites(attempt, contended(record), { tries: 8, pause });
+  const step = () =>
+    attempt().catch((error: unknown) => {
+      if (error instanceof TransactionConflictException) return 'again' as const;
+      throw error;
+    });
+  return withRetriedWrites(step, contended(record), { tries: 8, pause });
 }
 
 /** A record as a table item and as a domain value. */

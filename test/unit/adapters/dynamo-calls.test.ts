@@ -32,7 +32,7 @@ import { aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { inAnyOrder } from '../../support/in-any-order.ts';
-import { fault, ok, serviceThat } from './service.ts';
+import { fault, ok, operationOf, serviceThat } from './service.ts';
 
 const NOWHERE = {
   endpoint: 'http://127.0.0.1:9',
@@ -144,6 +144,21 @@ describe('a transaction', () => {
     const { outcome, pauses } = await attemptedWith([conflict], { remainingMs: () => 499 });
     expect(outcome).toBe(conflict);
     expect(pauses).toEqual([]);
+  });
+});
+
+describe('a change of one item', () => {
+  it('is tried again while a transaction holds the item', async () => {
+    const Item = marshall(toQueueItem(aQueue({ name: 'orders' })));
+    let conflicts = 0;
+    const { options } = await serviceThat((request) => {
+      if (operationOf(request) === 'GetItem') return ok({ Item });
+      conflicts += 1;
+      // The client itself gives up after three requests.
+      return conflicts <= 3 ? fault(400, 'TransactionConflictException') : ok({});
+    });
+    const deleting = dynamoRegistry(dynamoClient(options), 'table', clock).deleteQueue('orders', 1);
+    expect(await deleting).toEqual({ restorableUntil: undefined });
   });
 });
 

@@ -32,14 +32,7 @@ import {
   toSubscription,
 } from './subscription-item.ts';
 import { countAdded, putClaim, releaseSubscriber } from './subscription-writes.ts';
-import {
-  ABSENT,
-  conditional,
-  type RegistryTable,
-  retryAfterConflict,
-  retryChange,
-  transactWrite,
-} from '../writes.ts';
+import { ABSENT, conditional, type RegistryTable, retryChange, transactWrite } from '../writes.ts';
 
 type Item = Record<string, unknown>;
 
@@ -126,9 +119,7 @@ export function dynamoArchives(table: RegistryTable): RegistryArchives {
         const items = await queryItems(table, { ...query, ScanIndexForward: false });
         const archive = items.map(toArchive).find(({ deletedAt }) => deletedAt <= until);
         if (archive === undefined) return 'missing';
-        const put = table.put(beginningOf(archive));
-        const result = await conditional(put).catch(retryAfterConflict);
-        if (result === 'again') return 'again';
+        const result = await conditional(table.put(beginningOf(archive)));
         if (result.kind === 'written' || isRestoringQueue(result.item)) return 'restoring';
         if (!isDeletedQueue(result.item)) return 'exists';
         throw new QueueBeingDeletedError(name);

@@ -18,7 +18,6 @@ import {
   EXISTS,
   expression,
   ifConditionHolds,
-  ifNoConflict,
   putIfAbsent,
   type RegistryTable,
   retryChange,
@@ -27,6 +26,7 @@ import {
 import { QUEUE_LISTING } from '../pages.ts';
 import { listItems, type Query, queryItems, readItem, responsesOf } from '../queries.ts';
 import {
+  findStoredQueue,
   isDeletedQueue,
   isRestoringQueue,
   NOT_DELETED,
@@ -66,10 +66,7 @@ export function dynamoQueues(table: RegistryTable): RegistryQueues {
         return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
       });
     },
-    findQueue: async (name) => {
-      const item = await readItem(table, queueItemKey(name));
-      return item === undefined || isDeletedQueue(item) ? undefined : toQueue(item);
-    },
+    findQueue: async (name) => (await findStoredQueue(table, name))?.current,
     listQueues: (page, part) =>
       listItems(table, QUEUE_LISTING, page, {
         query: queryOfQueues(part),
@@ -86,16 +83,13 @@ export function dynamoQueues(table: RegistryTable): RegistryQueues {
     changeQueue: (name, change) => {
       const Key = queueItemKey(name);
       return changeStored<Queue>(table, `queue ${name}`, {
-        find: async () => {
-          const item = await readItem(table, Key);
-          return item === undefined || isDeletedQueue(item) ? undefined : { item, current: toQueue(item) };
-        },
+        find: () => findStoredQueue(table, name),
         change,
         toItem: toQueueAttributes,
         write: async ({ found: { item }, edits, token }) => {
           // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
           const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-          const written = await ifNoConflict(table.update({ Key, ...buildUpdate(edits, guards, token) }));
+          const written = await ifConditionHolds(table.update({ Key, ...buildUpdate(edits, guards, token) }));
           return written === undefined ? 'again' : 'written';
         },
       });

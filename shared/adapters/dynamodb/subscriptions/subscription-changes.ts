@@ -10,7 +10,6 @@ import {
   changeStored,
   findEdits,
   ifConditionHolds,
-  ifNoConflict,
   type ItemEdit,
   type PlannedChange,
   type RefusedWrite,
@@ -95,7 +94,7 @@ async function mark(
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
   if (deletion !== undefined) return mark(table, found, now, undefined);
-  const written = await ifNoConflict(table.update(update.Update));
+  const written = await ifConditionHolds(table.update(update.Update));
   return written === undefined ? 'again' : after;
 }
 
@@ -130,7 +129,7 @@ async function writeChange(
   const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(found, edits, guards, token);
-    const written = await ifNoConflict(table.update(Update));
+    const written = await ifConditionHolds(table.update(Update));
     return written === undefined ? 'again' : 'written';
   }
   const update = updateOfSubscription(found, edits, [...CLAIM_FIELDS, ...guards], token);

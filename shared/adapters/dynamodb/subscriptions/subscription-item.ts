@@ -27,8 +27,10 @@ import {
   webhookSchema,
 } from '../../../domain/subscription/destination.ts';
 import { jsonOrUndefined } from '../../../domain/json.ts';
-import { queryOfPrefix } from '../queries.ts';
+import { queryOfPrefix, readItem } from '../queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from '../record.ts';
+import type { Table } from '../table.ts';
+import type { Stored } from '../writes.ts';
 import { PRESSURE_REASONS } from '../../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../../domain/retry/policy.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
@@ -63,28 +65,30 @@ export function queryOfSubscriptions(queue: string) {
   return { ConsistentRead: true, ...queryOfPrefix(queuePartition(queue), subscriptionPrefix) };
 }
 
-const queueKeySchema = z.object({ sk: z.literal(META) });
-
-const deletedQueueSchema = z.object({ deletedAt: z.number() });
+type Item = Record<string, unknown>;
 
 /** Whether a queue item belongs to a deleted queue, which stays until its subscriptions are removed. */
-export function isDeletedQueue(item: unknown): boolean {
-  return deletedQueueSchema.safeParse(item).success;
+export function isDeletedQueue(item: Item | undefined): boolean {
+  return item?.['deletedAt'] !== undefined;
 }
 
 /** The condition that a queue exists, or never existed. */
 export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
-const restoringSchema = z.object({ restoring: z.literal(true) });
-
 /** Whether a deleted queue is being restored: its subscriptions come back, and are not removed. */
-export function isRestoringQueue(item: unknown): boolean {
-  return restoringSchema.safeParse(item).success;
+export function isRestoringQueue(item: Item | undefined): boolean {
+  return item?.['restoring'] === true;
 }
 
 /** Whether an item is the queue item, which sorts before the subscriptions of the queue. */
-export function isQueueItem(item: unknown): boolean {
-  return queueKeySchema.safeParse(item).success;
+export function isQueueItem(item: Item | undefined): boolean {
+  return item?.['sk'] === META;
+}
+
+/** A queue that callers see, with its item. */
+export async function findStoredQueue(table: Table, name: string): Promise<Stored<Queue> | undefined> {
+  const item = await readItem(table, queueItemKey(name));
+  return item === undefined || isDeletedQueue(item) ? undefined : { item, current: toQueue(item) };
 }
 
 /** User input is stored as JSON, because it may have empty keys, numbers beyond DynamoDB's range and deep nesting. */

@@ -64,7 +64,7 @@ async function findByDestinations(
   queue: string,
   destinations: readonly Destination[],
 ): Promise<(Subscription | undefined)[]> {
-  const readItems = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
+  const readItems = async (keys: readonly ItemKey[]): Promise<Map<string, Record<string, unknown>>> => {
     const items = await itemsByKey(table, keys, { ...table.clock, random: Math.random });
     return new Map(items.map((item) => [keySchema.parse(item).sk, item]));
   };

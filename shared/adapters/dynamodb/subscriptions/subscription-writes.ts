@@ -26,9 +26,8 @@ import {
   conditional,
   EXISTS,
   expression,
-  ifNoConflict,
+  ifConditionHolds,
   type RegistryTable,
-  retryAfterConflict,
   retryChange,
   transactWrite,
 } from '../writes.ts';
@@ -206,8 +205,7 @@ export function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
 }
 
 async function tryToTakeRoom(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
-  const result = await conditional(table.update(reservationUpdate(room))).catch(retryAfterConflict);
-  if (result === 'again') return 'again';
+  const result = await conditional(table.update(reservationUpdate(room)));
   if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
   const bound = boundSchema.parse(result.item);
   if (table.clock.now() >= bound.roomCountedAt + COUNT_AGAIN_AFTER_MS) {
@@ -248,7 +246,7 @@ function reservationUpdate({ queue, more, most }: Room) {
 async function recount(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
   const Key = queueItemKey(queue);
   const now = table.clock.now();
-  const claimed = await ifNoConflict(
+  const claimed = await ifConditionHolds(
     table.update({
       Key,
       UpdateExpression: 'SET roomCountedAt = :now',
@@ -258,7 +256,7 @@ async function recount(table: RegistryTable, queue: string, bound: Amount): Prom
   );
   if (claimed === undefined) return;
   const stored = await countStored(table, queue);
-  await ifNoConflict(
+  await ifConditionHolds(
     table.update({
       Key,
       UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',

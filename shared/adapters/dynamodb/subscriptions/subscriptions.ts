@@ -18,6 +18,7 @@ import { openTable, type Table } from '../table.ts';
 import { decode, decodeRecord, renamed } from '../record.ts';
 import {
   chooseUnsentAttribute,
+  findStoredQueue,
   isDeletedQueue,
   isQueueItem,
   json,
@@ -29,7 +30,6 @@ import {
   subscriptionItemSchema,
   subscriptionPrefix,
   toDisabledItem,
-  toQueue,
   toSubscription,
   toUnsentItem,
   UNSENT_ATTRIBUTES,
@@ -87,7 +87,7 @@ export function dynamoSubscriptions(
       const [foundQueue, subscription] = await Promise.all([
         // Cached even for a fresh subscription: one item allows only 3,000 such reads a second
         // (docs/cost-and-performance.md#ceilings).
-        queues.cached(queue, () => readQueue(table, queue)),
+        queues.cached(queue, async () => (await findStoredQueue(table, queue))?.current),
         subscriptions[freshness](buildKey(queue, subscriptionId), async () => {
           const item = await readItem(table, subscriptionItemKey(queue, subscriptionId));
           return item && toSubscription(item);
@@ -119,11 +119,6 @@ export function dynamoSubscriptions(
 
 function buildKey(queue: string, subscriptionId: string): string {
   return `${queue}#${subscriptionId}`;
-}
-
-async function readQueue(table: Table, queue: string): Promise<Queue | undefined> {
-  const item = await readItem(table, queueItemKey(queue));
-  return item === undefined || isDeletedQueue(item) ? undefined : toQueue(item);
 }
 
 /**
