@@ -4,16 +4,9 @@ import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import { RETENTION_DAYS } from '../../domain/retention.ts';
 import { storedMilliseconds, storedName } from '../../domain/stored-fields.ts';
-import { readWith, type Reading, unreadable } from '../fields.ts';
+import { type Reading, unreadable } from '../fields.ts';
 import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
-import {
-  decodeMessage,
-  encodeMessage,
-  messageKeyFields,
-  openEnvelope,
-  UnreadableMessageError,
-  WIRE_VERSION,
-} from './message-body.ts';
+import { encodeMessage, messageKeyFields, readMessage, readVersioned, WIRE_VERSION } from './message-body.ts';
 
 /** Encodes a job for the delivery queue; an inline message is inserted unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
@@ -52,85 +45,67 @@ const firstFields = {
   payloadKey: storedName.exactOptional(),
 };
 
-const job = z.object({
-  ...keyFields,
-  ...firstFields,
-  attempt: z.literal(1),
-  lost: z.int().positive().exactOptional(),
-  isTest: z.literal(true).exactOptional(),
-});
+const job = z
+  .object({
+    kind: z.literal('job'),
+    ...keyFields,
+    ...firstFields,
+    attempt: z.literal(1),
+    lost: z.int().positive().exactOptional(),
+    isTest: z.literal(true).exactOptional(),
+  })
+  .transform(({ queue, messageId, subscriptionId, bucket, ...rest }) => ({
+    key: { queue, messageId, subscriptionId, bucket },
+    ...rest,
+  }));
 
-const chunkJob = z.object({
-  ...placeFields,
-  ...firstFields,
-  chunk: z.int().nonnegative(),
-  subscriptionIds: z.array(storedName).min(1),
-});
+const chunkJob = z
+  .object({
+    kind: z.literal('chunk'),
+    ...placeFields,
+    ...firstFields,
+    chunk: z.int().nonnegative(),
+    subscriptionIds: z.array(storedName).min(1),
+  })
+  .transform(({ queue, messageId, bucket, chunk, ...rest }) => ({
+    key: { queue, messageId, bucket, chunk },
+    ...rest,
+  }));
 
-const wakeUp = z.object({
-  ...keyFields,
-  attempt: z.int().positive(),
-  dueAt: storedMilliseconds,
-  by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
-  atOnce: z.literal(true).exactOptional(),
-});
+const wakeUp = z
+  .object({
+    kind: z.literal('wake_up'),
+    ...keyFields,
+    attempt: z.int().positive(),
+    dueAt: storedMilliseconds,
+    by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
+    atOnce: z.literal(true).exactOptional(),
+  })
+  .transform(({ queue, messageId, subscriptionId, bucket, atOnce: isUrgent, ...rest }) => ({
+    key: { queue, messageId, subscriptionId, bucket },
+    ...rest,
+    ...(isUrgent && { isUrgent }),
+  }));
 
-/**
- * Parses a message of deliver's two queues. Unknown keys are ignored; an unknown version gives `unknown_version`.
- * Other reasons: `not_json`, `unknown_kind`, `message_missing`, `invalid_field:<path>`.
- */
+const work = z.discriminatedUnion('kind', [job, chunkJob, wakeUp]);
+
+/** Parses a message of deliver's two queues. Another reason than those of `readVersioned`: `message_missing`. */
 export function parseWork(text: string): Reading<FirstJob | WakeUp> {
-  const opened = openEnvelope(text);
-  if (!opened.ok) return opened;
-  const { json, kind } = opened.value;
-  switch (kind) {
-    case 'job':
-      return parseJob(json);
-    case 'chunk':
-      return parseChunkJob(json);
-    case 'wake_up':
-      return parseWakeUp(json);
-    default:
-      return unreadable('unknown_kind');
-  }
-}
-
-function parseJob(json: Json): Reading<FirstJob> {
-  const parsed = readWith(job, json.value);
-  if (!parsed.ok) return parsed;
-  const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.value;
+  const read = readVersioned(work, text);
+  if (!read.ok) return read;
+  const { json, value } = read.value;
+  if (value.kind === 'wake_up') return { ok: true, value };
+  const { payloadKey, ...first } = value;
   const body = bodyIn(json, payloadKey);
-  if (!body.ok) return body;
-  const key = { queue, messageId, subscriptionId, bucket };
-  return { ok: true, value: { kind: 'job', key, ...rest, body: body.value } };
-}
-
-function parseChunkJob(json: Json): Reading<FirstJob> {
-  const parsed = readWith(chunkJob, json.value);
-  if (!parsed.ok) return parsed;
-  const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.value;
-  const body = bodyIn(json, payloadKey);
-  if (!body.ok) return body;
-  const key = { queue, messageId, bucket, chunk };
-  return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.value } };
+  return body.ok ? { ok: true, value: { ...first, body: body.value } } : body;
 }
 
 function bodyIn(json: Json, payloadKey: string | undefined): Reading<BodyLocation> {
   if (payloadKey !== undefined) return { ok: true, value: { kind: 'stored', payloadKey } };
   const source = propertySource(json, 'message');
   if (source === undefined) return unreadable('message_missing');
-  try {
-    return { ok: true, value: { kind: 'inline', message: decodeMessage(source) } };
-  } catch (error) {
-    if (error instanceof UnreadableMessageError) return unreadable(`invalid_field:message (${error.reason})`);
-    throw error;
-  }
-}
-
-function parseWakeUp(json: Json): Reading<WakeUp> {
-  const parsed = readWith(wakeUp, json.value);
-  if (!parsed.ok) return parsed;
-  const { queue, messageId, subscriptionId, bucket, atOnce: isUrgent, ...rest } = parsed.value;
-  const key = { queue, messageId, subscriptionId, bucket };
-  return { ok: true, value: { kind: 'wake_up', key, ...rest, ...(isUrgent && { isUrgent }) } };
+  const message = readMessage(source);
+  return message.ok
+    ? { ok: true, value: { kind: 'inline', message: message.value } }
+    : unreadable(`invalid_field:message (${message.reason})`);
 }

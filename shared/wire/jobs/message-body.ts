@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isMessageId, type Message, QUEUE_NAME } from '../../domain/message/message.ts';
 import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import { parseJson, propertySource, spliceRaw, type Json } from '../json-slice.ts';
-import { firstField, readWith, type Reading, unreadable } from '../fields.ts';
+import { readWith, type Reading, unreadable } from '../fields.ts';
 
 /**
  * Version of the encodings in this folder. Readers also understand the previous version
@@ -10,29 +10,33 @@ import { firstField, readWith, type Reading, unreadable } from '../fields.ts';
  */
 export const WIRE_VERSION = 1;
 
-const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
+const envelope = z.object({ v: z.unknown().optional() });
 
-/** The content of a versioned SQS message, and its kind. Reasons: `not_json`, `unknown_version`. */
-export function openEnvelope(text: string): Reading<{ json: Json; kind: unknown }> {
+/**
+ * The content of a versioned text. Unknown keys are ignored. Reasons: `not_json`, `unknown_version`, `unknown_kind`,
+ * `invalid_field:<path>`.
+ */
+export function readVersioned<Value>(
+  schema: z.ZodType<Value>,
+  text: string,
+): Reading<{ json: Json; value: Value }> {
   const json = parseJson(text);
   if (json === undefined) return unreadable('not_json');
   const outer = readWith(envelope, json.value);
   if (!outer.ok) return outer;
-  const { v, kind } = outer.value;
-  return v === WIRE_VERSION ? { ok: true, value: { json, kind } } : unreadable('unknown_version');
+  if (outer.value.v !== WIRE_VERSION) return unreadable('unknown_version');
+  const read = readWith(schema, json.value);
+  if (read.ok) return { ok: true, value: { json, value: read.value } };
+  return read.reason === 'invalid_field:kind' ? unreadable('unknown_kind') : read;
 }
 
 /** A stored message is malformed. Names the part, never its content. */
 export class UnreadableMessageError extends Error {
   override readonly name = 'UnreadableMessageError';
-  readonly reason: string;
   constructor(reason: string) {
     super(`The stored message cannot be read: ${reason}`);
-    this.reason = reason;
   }
 }
-
-const version = z.object({ v: z.literal(WIRE_VERSION) });
 
 /** Both are parts of keys: in S3, a key of more than 1,024 bytes is refused. */
 export const messageKeyFields = {
@@ -52,7 +56,7 @@ export const messageFields = {
 const head = z.object({ ...messageKeyFields, ...messageFields });
 
 /**
- * Encodes a message as JSON. `data` is inserted as source text, so that `decodeMessage` returns it byte for byte as
+ * Encodes a message as JSON. `data` is inserted as source text, so that `readMessage` returns it byte for byte as
  * published.
  */
 export function encodeMessage(message: Message): string {
@@ -61,14 +65,18 @@ export function encodeMessage(message: Message): string {
   return spliceRaw(head, 'data', data);
 }
 
-/** Decodes the result of `encodeMessage`. @throws UnreadableMessageError for any other text */
-export function decodeMessage(text: string): Message {
-  const json = parseJson(text);
-  if (json === undefined) throw new UnreadableMessageError('not_json');
-  if (!version.safeParse(json.value).success) throw new UnreadableMessageError('unknown_version');
-  const parsed = head.safeParse(json.value);
-  if (!parsed.success) throw new UnreadableMessageError(`invalid_field:${firstField(parsed.error)}`);
+/** Reads the result of `encodeMessage`. Another reason than those of `readVersioned`: `data_missing`. */
+export function readMessage(text: string): Reading<Message> {
+  const read = readVersioned(head, text);
+  if (!read.ok) return read;
+  const { json, value } = read.value;
   const data = propertySource(json, 'data');
-  if (data === undefined) throw new UnreadableMessageError('data_missing');
-  return { ...parsed.data, data };
+  return data === undefined ? unreadable('data_missing') : { ok: true, value: { ...value, data } };
+}
+
+/** The same. @throws UnreadableMessageError for any other text */
+export function decodeMessage(text: string): Message {
+  const read = readMessage(text);
+  if (!read.ok) throw new UnreadableMessageError(read.reason);
+  return read.value;
 }
