@@ -2,7 +2,6 @@ import * as z from 'zod';
 import {
   EVENT_TYPE_NAME,
   EVENT_TYPE_NAME_RULE,
-  isEventTypeName,
   MAX_EVENT_TYPE_NAME,
 } from '../../shared/domain/event-type/event-type.ts';
 import {
@@ -12,20 +11,13 @@ import {
   toMessageId,
 } from '../../shared/domain/message/message.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
-import { invalidFields, notFound } from './errors.ts';
+import { notFound } from './errors.ts';
 
 export const QUEUES = '/v2/queues';
 export const EVENT_TYPES = '/v2/event-types';
 
 export function queuePath(queue: string): string {
   return `${QUEUES}/${queue}`;
-}
-
-/** @throws RefusedRequest `invalid_request` naming `type`. */
-export function eventTypeName(name: string): string {
-  if (!isEventTypeName(name))
-    throw invalidFields([{ field: 'type', message: `must be ${EVENT_TYPE_NAME_RULE}` }]);
-  return name;
 }
 
 /** The message of a path, which contains the producer's id or the id derived from it. */

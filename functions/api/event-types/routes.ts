@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  EVENT_TYPE_NAME_RULE,
   type EventType,
   isEventTypeName,
   isVisibleTo,
@@ -14,11 +15,11 @@ import {
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
 import { changedNames } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { notFound, RefusedRequest } from '../errors.ts';
+import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { flag } from '../fields.ts';
 import { countAnswerBytes, listing, MAX_ANSWER_BYTES, pageFields, pageWithinAnswerSize } from '../paging.ts';
-import { EVENT_TYPES, eventTypeName } from '../paths.ts';
+import { EVENT_TYPES } from '../paths.ts';
 import {
   type AddRoute,
   type Answer,
@@ -72,8 +73,9 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     },
     // 404: the path has a control character.
     refuses: [400, 404, 413],
-    handle: async ({ params, body: fields, caller }) => {
-      const name = eventTypeName(params.type);
+    handle: async ({ params: { type: name }, body: fields, caller }) => {
+      if (!isEventTypeName(name))
+        throw invalidFields([{ field: 'type', message: `must be ${EVENT_TYPE_NAME_RULE}` }]);
       await checkSchemaAndExample({ checkSchema, validateEvent }, fields);
       const now = clock.now();
       const type: EventType = { ...fields, name, createdAt: now, changedAt: now };

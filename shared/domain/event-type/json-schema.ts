@@ -2,7 +2,6 @@ import { isJsonObject } from '../json.ts';
 import { canonicalText, clip, countCharacters, isEqual, isOfType } from './json-values.ts';
 import { LIMITS } from './limits.ts';
 import type { CompilePattern } from './pattern.ts';
-import { merge, nothingSeen, type Seen } from './seen.ts';
 import { type Budget, isMatch, NAMES_PER_STEP, READ_PER_STEP, spend, UndecidedError } from './steps.ts';
 import { type Place, resolveReference, toPointer } from './reference.ts';
 
@@ -41,6 +40,13 @@ export function validate(
 
 /** `depth`: subschemas entered. `targets`: what references refer to. */
 type Run = Budget & { root: unknown; depth: number; targets: Map<string, { schema: unknown }> };
+
+/** What subschemas have covered of one value, for `unevaluatedProperties` and `unevaluatedItems`. */
+type Seen = { properties: Set<string>; items: Set<number> };
+
+function nothingSeen(): Seen {
+  return { properties: new Set(), items: new Set() };
+}
 
 /** A value and its surroundings. `seen`: undefined where no schema asks for it. */
 type Subject<Data = unknown> = { data: Data; run: Run; place: Place; seen: Seen | undefined };
@@ -358,7 +364,8 @@ function isMatching(schema: unknown, subject: Subject): boolean {
 function cover({ seen, run }: Subject, more: Seen | undefined): void {
   if (seen === undefined || more === undefined) return;
   spend(run, (more.properties.size + more.items.size) / NAMES_PER_STEP);
-  merge(seen, more);
+  for (const name of more.properties) seen.properties.add(name);
+  for (const index of more.items) seen.items.add(index);
 }
 
 function faultOfNot({ not }: Schema, subject: Subject): Fault {

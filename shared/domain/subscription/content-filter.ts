@@ -133,7 +133,7 @@ function hasCommonValue(asked: ReadonlySet<Scalar>, given: ReadonlySet<Scalar>, 
 }
 
 /** Steps per compared value. */
-function countSteps(rule: Rule): number {
+export function countSteps(rule: Rule): number {
   switch (rule.kind) {
     case 'prefix':
     case 'suffix':

@@ -161,19 +161,15 @@ export function waitsForEvent(subscription: Subscription, change: HealthChange):
   return !hasRoom(subscription, change) && isStillApt(subscription, change);
 }
 
-function isStillApt(subscription: Subscription, change: HealthChange): boolean {
-  return (
-    (change.kind === 'sent' || isUnchanged(subscription, change.version)) &&
-    isBasisUnchanged(subscription, change)
-  );
-}
-
 /**
- * Whether the subscription still has the subscriber of the attempt and was not re-enabled. Compares for equality,
+ * Whether the subscription still has the subscriber of the attempt and was not re-enabled: compares versions for equality,
  * because clocks differ and first attempts use cached subscriptions.
  */
-function isUnchanged(subscription: Subscription, version: number | undefined): boolean {
-  return subscription.version === version;
+function isStillApt(subscription: Subscription, change: HealthChange): boolean {
+  return (
+    (change.kind === 'sent' || subscription.version === change.version) &&
+    isBasisUnchanged(subscription, change)
+  );
 }
 
 /** Only one event can be pending; it must be sent first. */
