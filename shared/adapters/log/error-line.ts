@@ -9,14 +9,14 @@ export type ErrorLine = {
   name: string;
   message: string;
   /** Code from Node or the SDK, such as ECONNRESET. */
-  code?: string;
+  code: string | undefined;
   /** HTTP status of an AWS response. */
-  httpStatus?: number;
-  awsRequestId?: string;
-  stack?: string;
-  cause?: ErrorLine;
+  httpStatus: number | undefined;
+  awsRequestId: string | undefined;
+  stack: string | undefined;
+  cause: ErrorLine | undefined;
   /** The first errors of an AggregateError. */
-  errors?: readonly ErrorLine[];
+  errors: readonly ErrorLine[] | undefined;
 };
 
 /** In characters. Longer messages usually quote data. */
@@ -32,17 +32,18 @@ const MAX_CAUSES = 4;
  */
 export function toErrorLine(thrown: unknown, causes = 0): ErrorLine {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { code, $metadata } = known.parse(error);
+  const isDeepest = causes === MAX_CAUSES;
+  const inners: unknown[] = error instanceof AggregateError ? error.errors.slice(0, MAX_ERRORS) : [];
   return {
     name: error.name,
     message: redactMessage(error),
-    ...pickFacts(error),
-    ...pickFrames(error),
-    ...(error.cause === undefined || causes === MAX_CAUSES
-      ? {}
-      : { cause: toErrorLine(error.cause, causes + 1) }),
-    ...(error instanceof AggregateError && causes < MAX_CAUSES
-      ? { errors: error.errors.slice(0, MAX_ERRORS).map((one) => toErrorLine(one, causes + 1)) }
-      : {}),
+    code,
+    httpStatus: $metadata?.httpStatusCode,
+    awsRequestId: $metadata?.requestId,
+    stack: pickFrames(error),
+    cause: error.cause === undefined || isDeepest ? undefined : toErrorLine(error.cause, causes + 1),
+    errors: inners.length === 0 || isDeepest ? undefined : inners.map((one) => toErrorLine(one, causes + 1)),
   };
 }
 
@@ -60,22 +61,13 @@ const known = z.object({
     .catch(undefined),
 });
 
-function pickFacts(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequestId'> {
-  const { code, $metadata: { httpStatusCode, requestId } = {} } = known.parse(error);
-  return {
-    ...(code === undefined ? {} : { code }),
-    ...(httpStatusCode === undefined ? {} : { httpStatus: httpStatusCode }),
-    ...(requestId === undefined ? {} : { awsRequestId: requestId }),
-  };
-}
-
 /** The folder of this module. In a function it is the folder of the bundle, which contains all of its code. */
 const toSourcePositions = sourcePositions(new URL('.', import.meta.url).href);
 
 /** The `at` lines only: the lines before them repeat the message. */
-function pickFrames({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
+function pickFrames({ stack = '' }: Error): string | undefined {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  return frames.length === 0 ? {} : { stack: toSourcePositions(frames.slice(0, MAX_FRAMES).join('\n')) };
+  return frames.length === 0 ? undefined : toSourcePositions(frames.slice(0, MAX_FRAMES).join('\n'));
 }
 
 /**
