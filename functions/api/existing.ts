@@ -7,7 +7,7 @@ import {
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
-import type { Registry } from '../../shared/ports/subscriptions.ts';
+import type { Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { ApiDependencies, ApiPorts } from './dependencies.ts';
 import { noSuchMessage, notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
@@ -82,6 +82,18 @@ export async function presentSubscription(
   const found = await registry.findSubscription(queue, subscriptionId);
   if (!isPresent(found, clock.now())) throw notFound('such subscription');
   return found;
+}
+
+/** A queue and one of its subscriptions. Either is undefined if it does not exist. */
+export async function findWithQueue(
+  { registry }: { registry: Pick<Registry, 'findQueue' | 'findSubscription'> },
+  { queue: name, subscriptionId }: SubscriptionKey,
+): ReturnType<Subscriptions['find']> {
+  const [queue, subscription] = await Promise.all([
+    registry.findQueue(name),
+    registry.findSubscription(name, subscriptionId),
+  ]);
+  return { queue, subscription };
 }
 
 /** @throws RefusedRequest `conflict` if its destination is called: its receiver does not fetch its deliveries */

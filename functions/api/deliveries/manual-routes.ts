@@ -35,7 +35,7 @@ import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
-import { existingMessage } from '../existing.ts';
+import { existingMessage, findWithQueue } from '../existing.ts';
 import { messageKey, subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 
@@ -99,15 +99,9 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 }
 
 function createInterventionContext(dependencies: ApiDependencies): SendContext {
-  const { registry, settings } = dependencies;
-  const find: SendContext['ports']['subscriptions']['find'] = async (queue, subscriptionId) => {
-    const [found, subscription] = await Promise.all([
-      registry.findQueue(queue),
-      registry.findSubscription(queue, subscriptionId),
-    ]);
-    return { queue: found, subscription };
-  };
-  return { ports: { ...dependencies, subscriptions: { find } }, settings };
+  const find: SendContext['ports']['subscriptions']['find'] = (queue, subscriptionId) =>
+    findWithQueue(dependencies, { queue, subscriptionId });
+  return { ports: { ...dependencies, subscriptions: { find } }, settings: dependencies.settings };
 }
 
 /** @throws RefusedRequest `not_found` for a missing message or a malformed subscription id */

@@ -34,6 +34,7 @@ import {
   existingMessage,
   existingQueue,
   existingSubscription,
+  findWithQueue,
 } from '../existing.ts';
 import { completeWindow, windowed, windowFields } from '../fields.ts';
 import { listing, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
@@ -230,18 +231,11 @@ function buildKey({ messageId, subscriptionId }: DeliveryKey): string {
 
 /** The policy by which the next attempt is planned. */
 export async function findPolicy(
-  {
-    registry,
-    settings,
-  }: { registry: Pick<Registry, 'findQueue' | 'findSubscription'>; settings: RetryDefaults },
+  context: { registry: Pick<Registry, 'findQueue' | 'findSubscription'>; settings: RetryDefaults },
   { key, policy: kept }: Delivery,
 ): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
   if (kept !== undefined) return { policy: kept, policySource: 'delivery' };
-  const [queue, subscription] = await Promise.all([
-    registry.findQueue(key.queue),
-    registry.findSubscription(key.queue, key.subscriptionId),
-  ]);
-  const { policy, source } = policyFor({ queue, subscription }, settings);
+  const { policy, source } = policyFor(await findWithQueue(context, key), context.settings);
   return { policy, policySource: source };
 }
 

@@ -71,12 +71,6 @@ function isOnRecord(found: Subscription | undefined): found is Subscription {
   return found !== undefined;
 }
 
-type Holders = (
-  path: { queue: string; subscription: string },
-  authorization: string | undefined,
-  isOpen: (found: Subscription | undefined, now: number) => found is Subscription,
-) => Promise<Subscription>;
-
 /** Subscriptions that are kept for refusals, and for how long: a stranger's guesses cost one read in this time. */
 const KEPT_FOR_REFUSALS = 1_000;
 const KEPT_MS = 1_000;
@@ -87,7 +81,7 @@ const KEPT_MS = 1_000;
  * with what was read up to a second ago, so a new token may be refused for so long while strangers try.
  * @throws RefusedRequest `unauthorized`
  */
-function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>): Holders {
+function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>) {
   const refusals = new LRUCache<string, { found: Subscription | undefined }>({
     max: KEPT_FOR_REFUSALS,
     ttl: KEPT_MS,
@@ -95,13 +89,17 @@ function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'
     ttlResolution: 0,
   });
 
-  return async ({ queue, subscription }, authorization, isOpen) => {
+  return async (
+    { queue, subscription }: RouteContext['params'],
+    authorization: string | undefined,
+    isOpen: (found: Subscription | undefined, now: number) => found is Subscription,
+  ): Promise<Subscription> => {
     const now = clock.now();
     const token = tokenIn(authorization);
-    const isHeld = (found: Subscription | undefined): found is Subscription =>
-      token !== undefined && isOpen(found, now) && isHeldBy(found, token, now);
     const isName = isQueueName(queue) && isSubscriptionId(subscription);
     if (token === undefined || !isName) throw unauthorized();
+    const isHeld = (found: Subscription | undefined): found is Subscription =>
+      isOpen(found, now) && isPullTokenOf(asPull(found.destination)?.tokens ?? [], token, now);
     const name = `${queue}/${subscription}`;
     const refused = refusals.get(name);
     if (refused !== undefined && !isHeld(refused.found)) throw unauthorized();
@@ -128,10 +126,6 @@ function namePrincipal(authorization: string | undefined): string {
 function tokenIn(authorization = ''): string | undefined {
   const [, token = ''] = /^bearer (\S+)$/i.exec(authorization) ?? [];
   return hasPullTokenForm(token) ? token : undefined;
-}
-
-function isHeldBy(found: Subscription, token: string, now: number): boolean {
-  return isPullTokenOf(asPull(found.destination)?.tokens ?? [], token, now);
 }
 
 /** For operators, authorised as all other routes. */

@@ -19,6 +19,7 @@ import { presentSubscription } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { rotate } from './rotate.ts';
+import { sealSecret } from './subscribe.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
@@ -144,11 +145,10 @@ export async function rotateSecret(
   { secret, graceMs }: { secret: SigningSecret; graceMs: number },
 ): ReturnType<typeof rotate> {
   const found = await presentSubscription(context, key);
-  const sealed = await context.secretSealer.seal(key, secret);
-  const publicKey = publicKeyText(secret);
+  const made = await sealSecret(context, key, { secret });
   return rotate<SealedSecret>(context, found, {
     what: 'secret',
-    made: { sealed, ...(publicKey !== undefined && { publicKey }) },
+    made,
     graceMs,
     heldBy: ({ secrets = [] }) => secrets,
     give: (secrets, current) => ({ ...current, secrets }),

@@ -10,7 +10,7 @@ import {
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError, type SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import { type AddResult, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
 import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ChangeContext } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
@@ -53,15 +53,12 @@ export async function newSubscription(
   { auth: given, secrets, ...request }: SubscriptionRequest,
   mustConfirm: boolean,
 ): Promise<NewSubscription> {
-  const { secretSealer, clock, newId, randomBytes } = context;
+  const { clock, newId, randomBytes } = context;
   const options = unredacted(request.options);
   const id = newId();
   const made = secrets === undefined ? [{ secret: makeSecret('v1', randomBytes) }] : [];
-  const sealed = await sealSecrets(
-    secretSealer,
-    { queue: request.queue, subscriptionId: id },
-    secrets ?? made,
-  );
+  const key = { queue: request.queue, subscriptionId: id };
+  const sealed = await Promise.all((secrets ?? made).map((one) => sealSecret(context, key, one)));
   const auth = await sealAuth(context, { ...request, id }, given);
   const createdAt = clock.now();
   return {
@@ -80,21 +77,15 @@ export async function newSubscription(
   };
 }
 
-function sealSecrets(
-  sealer: SecretSealer,
+/** A secret as it is stored. */
+export async function sealSecret(
+  { secretSealer }: Pick<ChangeContext, 'secretSealer'>,
   key: SubscriptionKey,
-  secrets: readonly OpenedSecret[],
-): Promise<SealedSecret[]> {
-  return Promise.all(
-    secrets.map(async ({ secret, ...end }) => {
-      const publicKey = publicKeyText(secret);
-      return {
-        sealed: await sealer.seal(key, secret),
-        ...(publicKey !== undefined && { publicKey }),
-        ...end,
-      };
-    }),
-  );
+  { secret, ...end }: OpenedSecret,
+): Promise<SealedSecret> {
+  const publicKey = publicKeyText(secret);
+  const sealed = await secretSealer.seal(key, secret);
+  return { sealed, ...(publicKey !== undefined && { publicKey }), ...end };
 }
 
 /**

@@ -40,15 +40,15 @@ const shared = z.object({
   expiresAt: z.number(),
 });
 
+const portalLinkSchema = shared.extend({ state: z.literal('link') });
+export const portalSessionSchema = shared.extend({ state: z.literal('session') });
+
 /** A link becomes the session, so that it can be used once. Each has another token. */
-export const portalAccessSchema = z.discriminatedUnion('state', [
-  shared.extend({ state: z.literal('link') }),
-  shared.extend({ state: z.literal('session') }),
-]);
+export const portalAccessSchema = z.discriminatedUnion('state', [portalLinkSchema, portalSessionSchema]);
 
 export type PortalAccess = z.infer<typeof portalAccessSchema>;
-export type PortalLink = Extract<PortalAccess, { state: 'link' }>;
-export type PortalSession = Extract<PortalAccess, { state: 'session' }>;
+export type PortalLink = z.infer<typeof portalLinkSchema>;
+export type PortalSession = z.infer<typeof portalSessionSchema>;
 
 /** Differs for a queue that was made again, and for one that was restored: both end what was given out before. */
 export function findIncarnation({ createdAt, restoredAt }: Queue): number {

@@ -7,6 +7,7 @@ import {
   portalAccessSchema,
   type PortalKey,
   type PortalSession,
+  portalSessionSchema,
 } from '../../../domain/portal/session.ts';
 import type { CountedRequest, PortalSessions } from '../../../ports/portal-sessions.ts';
 import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
@@ -108,15 +109,10 @@ async function countRequest(
   return begun.kind === 'counted' ? begun : 'again';
 }
 
-type Counted =
-  | Extract<CountedRequest, { kind: 'counted' }>
-  | { kind: 'refused'; item: Record<string, unknown> | undefined };
-
-async function count(table: Table, key: PortalKey, now: number, plan: UpdatePlan): Promise<Counted> {
+async function count(table: Table, key: PortalKey, now: number, plan: UpdatePlan) {
   const result = await updateInForce(table, key, { state: 'session', now }, plan);
   if (result.kind === 'refused') return result;
-  const session = asSession(toAccess(result.output.Attributes), now);
-  return session === undefined ? { kind: 'refused', item: undefined } : { kind: 'counted', session };
+  return { kind: 'counted', session: decodeRecord(portalSessionSchema, result.output.Attributes) } as const;
 }
 
 type UpdatePlan = (expr: Expression) => { update: string; condition: string };
