@@ -41,11 +41,7 @@ type HttpApiEvent = z.infer<typeof httpApiEvent>;
 /** Payload format 2.0. */
 type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
-/**
- * The API's response to an event. Internal errors are responses too.
- * @param publicApiUrl where callers reach the API, if not at its API Gateway domain
- * @throws ZodError for an event that is not from an HTTP API; the invocation fails
- */
+/** The API's response to an event, also to an internal error. @throws what `parseHttpApiEvent` throws */
 export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: string): Promise<HttpApiAnswer> {
   const request = parseHttpApiEvent(event, publicApiUrl);
   const { status = 200, headers = {}, body = '' } = await api.answer(request);

@@ -43,9 +43,7 @@ const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setBy
 
 /** The environment of a function, by row keys. */
 export type Environment<F extends FunctionName> = VariableValues<F> & {
-  readonly runtimeApi?: string | undefined;
-  readonly memoryMegabytes?: number | undefined;
-  readonly awsEndpoint?: string | undefined;
+  readonly [K in keyof typeof setByLambda]?: z.output<(typeof setByLambda)[K]['rule']>;
 };
 
 /** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */

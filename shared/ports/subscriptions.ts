@@ -120,11 +120,11 @@ export type RegistryChange<Of> =
  */
 export type SubscriptionAt = SubscriptionKey & { now: number };
 
-/**
- * A subscriber is unique in its queue: `conflict` names the subscription that has it. One that expired before the
- * new one's `createdAt` does not conflict.
- */
-export type AddResult = { kind: 'added' } | { kind: 'conflict'; subscriptionId: string };
+/** A subscriber is unique in its queue: names the subscription that has it. */
+export type SubscriberConflict = { kind: 'conflict'; subscriptionId: string };
+
+/** One that expired before the new one's `createdAt` does not conflict. */
+export type AddResult = { kind: 'added' } | SubscriberConflict;
 
 /** `createdAt`: of the queue. `most`: subscriptions that it then has, without deleted and expired ones. */
 export type AddBounds = { createdAt: number; most: number };
@@ -212,7 +212,7 @@ export interface RegistrySubscriptions {
   changeSubscription(
     target: SubscriptionAt,
     change: (current: Subscription) => Subscription | undefined,
-  ): Promise<RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string }>;
+  ): Promise<RegistryChange<Subscription> | SubscriberConflict>;
   /**
    * Marks a subscription for deletion, releases its subscriber at once and returns it; undefined: no such
    * subscription. TTL removes it some days later if no operation does. `restorableUntil`: leaves an archive until then,
@@ -249,11 +249,7 @@ export interface RegistryArchives {
    */
   restoreSubscription(
     target: SubscriptionAt,
-  ): Promise<
-    | { kind: 'restored'; subscription: Subscription }
-    | { kind: 'missing' }
-    | { kind: 'conflict'; subscriptionId: string }
-  >;
+  ): Promise<{ kind: 'restored'; subscription: Subscription } | { kind: 'missing' } | SubscriberConflict>;
 }
 
 export type Registry = RegistryQueues & RegistrySubscriptions & RegistryArchives;

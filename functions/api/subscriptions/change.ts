@@ -12,7 +12,7 @@ import {
   type SubscriptionOptions,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { RegistryChange } from '../../../shared/ports/subscriptions.ts';
+import type { RegistryChange, SubscriberConflict } from '../../../shared/ports/subscriptions.ts';
 import { countBytes } from '../../../shared/domain/subscription/room.ts';
 import type { ChangeContext } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
@@ -33,7 +33,7 @@ export type SubscriptionChange = Partial<Pick<SubscriptionRequest, 'destination'
 /** `secret`: the new one, if the change created one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
 
-export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string };
+export type ChangeResult = RegistryChange<Subscription> | SubscriberConflict;
 
 /**
  * Changes a subscription. A redacted header keeps its value. A new subscriber must confirm where confirmation is

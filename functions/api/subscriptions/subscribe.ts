@@ -10,7 +10,11 @@ import {
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
+import {
+  type AddResult,
+  QueueMissingError,
+  type SubscriberConflict,
+} from '../../../shared/ports/subscriptions.ts';
 import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ChangeContext } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
@@ -37,7 +41,7 @@ export async function subscribe(
   context: ChangeContext,
   request: SubscriptionRequest,
   tenant?: Tenant,
-): Promise<({ kind: 'subscribed' } & NewSubscription) | Extract<AddResult, { kind: 'conflict' }>> {
+): Promise<({ kind: 'subscribed' } & NewSubscription) | SubscriberConflict> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
   const created = await newSubscription(context, request, mustConfirm);
   const [added] = await addToQueue(context, [created.subscription], tenant);

@@ -248,8 +248,7 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
     query: exportQuery,
     answers: { 200: exportedLines },
     handle: async ({ path, params: { queue }, query: { marker } }) => {
-      const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
-      const part = await readExport(dependencies, queue, marker, lineOf);
+      const part = await readExport(dependencies, queue, marker, toRedactedExportLine);
       return { body: part.items.join(''), headers: buildHeaders(path, part, {}) };
     },
   });
@@ -313,7 +312,7 @@ function buildHeaders(
 /** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
 const PAGE_SIZE = 10;
 
-type LineOf = (subscription: Subscription) => Promise<string>;
+type LineOf = (subscription: Subscription) => string | Promise<string>;
 
 /**
  * The lines of the present subscriptions of a queue from `marker` on: at least one read; then up to 500 lines and 1 MiB.

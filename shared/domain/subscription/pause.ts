@@ -71,16 +71,12 @@ export function resume<Of extends Pausable>(
   of: Of,
   { now, perSecond }: { now: number; perSecond: number | undefined },
 ): Of {
-  const last = findLastPause(of);
-  if (of.pauses === undefined || last === undefined) return of;
-  const { from, until = now } = last;
-  const resumed: Pause = {
+  return withLastPause(of, ({ from, until = now }) => ({
     from,
     until: Math.min(until, now),
     version: now,
     ...(perSecond !== undefined && { perSecond }),
-  };
-  return { ...of, pauses: [...of.pauses.slice(0, -1), resumed] };
+  }));
 }
 
 /**
@@ -88,9 +84,12 @@ export function resume<Of extends Pausable>(
  * one. Two would send what waits at twice the rate.
  */
 export function renewPause<Of extends Pausable>(of: Of, now: number): Of {
+  return withLastPause(of, (last) => ({ ...last, version: now }));
+}
+
+function withLastPause<Of extends Pausable>(of: Of, change: (last: Pause) => Pause): Of {
   const last = findLastPause(of);
-  if (of.pauses === undefined || last === undefined) return of;
-  return { ...of, pauses: [...of.pauses.slice(0, -1), { ...last, version: now }] };
+  return last === undefined ? of : { ...of, pauses: [...(of.pauses ?? []).slice(0, -1), change(last)] };
 }
 
 /** How long queue or subscription were paused in the given time, in milliseconds. What both share counts once. */

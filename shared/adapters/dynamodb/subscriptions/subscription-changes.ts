@@ -3,7 +3,11 @@ import {
   type Subscription,
   type SubscriptionKey,
 } from '../../../domain/subscription/subscription.ts';
-import type { RegistrySubscriptions, SubscriptionAt } from '../../../ports/subscriptions.ts';
+import type {
+  RegistrySubscriptions,
+  SubscriberConflict,
+  SubscriptionAt,
+} from '../../../ports/subscriptions.ts';
 import { putArchive, subscriptionArchiveKey } from './archives.ts';
 import {
   buildUpdate,
@@ -123,7 +127,7 @@ async function writeChange(
   table: RegistryTable,
   { now }: SubscriptionAt,
   { found, after, edits, token }: PlannedChange<Subscription>,
-): Promise<'written' | 'again' | Conflict> {
+): Promise<'written' | 'again' | SubscriberConflict> {
   const before = found.current;
   const claims = claimsFor(before, after, now);
   const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
@@ -146,9 +150,7 @@ async function writeChange(
  */
 const FIELDS_OF_SUBSCRIBER = ['disabled', 'failing', 'pressure', 'options', 'auth'] as const;
 
-type Conflict = { kind: 'conflict'; subscriptionId: string };
-
-function afterRefusal([update, claim]: readonly RefusedWrite[]): Conflict | 'again' {
+function afterRefusal([update, claim]: readonly RefusedWrite[]): SubscriberConflict | 'again' {
   return update?.failed !== true && claim?.failed === true
     ? { kind: 'conflict', subscriptionId: toHolder(claim.item) }
     : 'again';
