@@ -56,7 +56,6 @@ export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: str
 export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
   const { requestId, authorizer, http } = parsed.requestContext;
-  const callerArn = authorizer?.iam?.userArn;
   const claims = authorizer?.jwt?.claims;
   return {
     method: http.method,
@@ -64,9 +63,9 @@ export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiReq
     query: parseQuery(parsed.rawQueryString),
     headers: { ...pickAuthorization(parsed), ...parseTraceContext(parsed.headers) },
     body: Buffer.from(parsed.body ?? '', parsed.isBase64Encoded ? 'base64' : 'utf8'),
-    caller: { principal: callerArn ?? claims?.['sub'] ?? 'anonymous', requestId },
+    caller: { principal: namePrincipal(parsed), requestId },
     ...(claims && { claims }),
-    ...(callerArn && { callerArn }),
+    ...pickCallerArn(parsed),
     publicUrl: buildPublicUrl(parsed, publicApiUrl),
   };
 }
@@ -112,3 +111,12 @@ const HOME = '/v2';
 
 /** No route leads here. */
 const UNROUTED_PATH = '/unrouted';
+
+function pickCallerArn({ requestContext: { authorizer } }: HttpApiEvent): { callerArn?: string } {
+  const callerArn = authorizer?.iam?.userArn;
+  return typeof callerArn === 'string' ? { callerArn } : {};
+}
+
+function namePrincipal({ requestContext: { authorizer } }: HttpApiEvent): string {
+  return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.['sub'] ?? 'anonymous';
+}

@@ -32,18 +32,24 @@ const MAX_CAUSES = 4;
  */
 export function toErrorLine(thrown: unknown, causes = 0): ErrorLine {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const { code, $metadata } = known.parse(error);
-  const isDeepest = causes === MAX_CAUSES;
-  const inners: unknown[] = error instanceof AggregateError ? error.errors.slice(0, MAX_ERRORS) : [];
+  const { code, $metadata: { httpStatusCode, requestId } = {} } = known.parse(error);
   return {
     name: error.name,
     message: redactMessage(error),
     code,
-    httpStatus: $metadata?.httpStatusCode,
-    awsRequestId: $metadata?.requestId,
+    httpStatus: httpStatusCode,
+    awsRequestId: requestId,
     stack: pickFrames(error),
-    cause: error.cause === undefined || isDeepest ? undefined : toErrorLine(error.cause, causes + 1),
-    errors: inners.length === 0 || isDeepest ? undefined : inners.map((one) => toErrorLine(one, causes + 1)),
+    ...toInnerLines(error, causes),
+  };
+}
+
+function toInnerLines(error: Error, causes: number): Pick<ErrorLine, 'cause' | 'errors'> {
+  if (causes === MAX_CAUSES) return { cause: undefined, errors: undefined };
+  const toLine = (inner: unknown) => toErrorLine(inner, causes + 1);
+  return {
+    cause: error.cause === undefined ? undefined : toLine(error.cause),
+    errors: error instanceof AggregateError ? error.errors.slice(0, MAX_ERRORS).map(toLine) : undefined,
   };
 }
 
