@@ -204,9 +204,6 @@ type Item = Record<string, unknown>;
 /** The answer of a route as a session gets it: without what only operators see. */
 function checkAnswer(answer: Answer, admission: Admission): Answer {
   const { status = 200, body = '' } = answer;
-  // Tenants know a subscription as an endpoint. These refusals have no text of the caller, which must stay as it is.
-  if (status === 404 || status === 409)
-    return { ...answer, body: body.replaceAll('subscription', 'endpoint') };
   const value: unknown = status < 300 ? jsonOrUndefined(body) : undefined;
   return isJsonObject(value) ? { ...answer, body: JSON.stringify(redact(value, admission)) } : answer;
 }

@@ -338,17 +338,6 @@ describe('a tenant', () => {
     expect(moved).toMatchObject({ status: 400, body: faultOf('invalid_request', 'subscriber') });
   });
 
-  it('calls what it manages an endpoint, in refusals too', async () => {
-    const by = through(await open());
-    const missing = await by('manage', 'PATCH', '/subscriptions/id-9', { name: 'Ours' });
-    expect(missing.body).toMatchObject({ error: { message: 'there is no such endpoint' } });
-    await by('manage', 'POST', '/subscriptions', endpoint());
-    const taken = await by('manage', 'POST', '/subscriptions', endpoint());
-    expect(taken.body).toMatchObject({
-      error: { message: 'the queue already has this subscriber: endpoint id-1' },
-    });
-  });
-
   it('has as many endpoints as the deployment allows, also by concurrent requests', async () => {
     const by = through(await open());
     const create = (n: number) =>
