@@ -13,8 +13,11 @@ export type DeployedResource = {
   properties: Readonly<Record<string, unknown>>;
 };
 
+/** A stack with resources of the deployment. Their ids begin with `prefix`; others in it are its owner's. */
+type DeployedStack = { name: string; prefix: string };
+
 export type DeployedStacks = {
-  names: readonly string[];
+  all: readonly DeployedStack[];
   /** Of one type, such as AWS::SQS::Queue. */
   ofType: (type: string) => readonly DeployedResource[];
 };
@@ -33,27 +36,40 @@ export async function readStacks(deployment: Deployment): Promise<DeployedStacks
   // Loaded only here, as by findDeployment.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation(deployment.client);
-  const names = await findStackNames(cloudFormation, deployment);
-  const resources = (await Promise.all(names.map((name) => readResources(cloudFormation, name)))).flat();
-  return { names, ofType: (type) => resources.filter((one) => one.type === type) };
+  const all = await findStacks(cloudFormation, deployment);
+  const resources = (await Promise.all(all.map((stack) => readResources(cloudFormation, stack)))).flat();
+  return { all, ofType: (type) => resources.filter((one) => one.type === type) };
 }
 
+/** Below a construct, CDK adds its path and a hash. */
+const OUTPUT =
+  /^(?:(.*)(?:IngressQueueUrl|SubscriptionsTable)[0-9A-F]{8}|IngressQueueUrl|SubscriptionsTable)$/g;
+
 /** Those with an output that names the deployment's resources, and the stack with the alarms beside them. */
-async function findStackNames(
+async function findStacks(
   cloudFormation: CloudFormation,
   { ingressQueueUrl, subscriptionsTable }: Deployment,
-): Promise<string[]> {
+): Promise<DeployedStack[]> {
   const { paginateDescribeStacks } = await import('@aws-sdk/client-cloudformation');
+  const prefixes = new Map<string, string>();
   const names = new Set<string>();
-  const all = new Set<string>();
   for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
-    for (const { StackName = '', Outputs = [] } of Stacks) {
-      all.add(StackName);
-      if (Outputs.some(({ OutputValue: value }) => value === ingressQueueUrl || value === subscriptionsTable))
-        names.add(StackName);
+    for (const { StackName: name = '', Outputs = [] } of Stacks) {
+      names.add(name);
+      const own = Outputs.filter(
+        ({ OutputValue: value }) => value === ingressQueueUrl || value === subscriptionsTable,
+      );
+      const keys = own.flatMap(({ OutputKey: key = '' }) => [...key.matchAll(OUTPUT)]);
+      // One of the owner's may have the plain name.
+      const [prefix] = keys
+        .map(([, path = '']) => path)
+        .toSorted()
+        .toReversed();
+      if (prefix !== undefined) prefixes.set(name, prefix);
     }
-  const besides = [...names].map((name) => name.replace(/Pipeline$/, 'Monitoring'));
-  return [...new Set([...names, ...besides])].filter((name) => all.has(name));
+  const besides = [...prefixes.keys()].map((name) => [name.replace(/Pipeline$/, 'Monitoring'), ''] as const);
+  const all = new Map([...besides.filter(([name]) => names.has(name)), ...prefixes]);
+  return [...all].map(([name, prefix]) => ({ name, prefix }));
 }
 
 /**
@@ -68,7 +84,10 @@ export async function readOutputsBeside(
   return toOutputs((await stackNamed(new CloudFormation(deployment.client), name + stack)) ?? {});
 }
 
-async function readResources(cloudFormation: CloudFormation, stack: string): Promise<DeployedResource[]> {
+async function readResources(
+  cloudFormation: CloudFormation,
+  { name: stack, prefix }: DeployedStack,
+): Promise<DeployedResource[]> {
   const { paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
   const { TemplateBody = '{}' } = await cloudFormation.getTemplate({ StackName: stack });
   const template = templateSchema.parse(JSON.parse(TemplateBody));
@@ -86,5 +105,5 @@ async function readResources(cloudFormation: CloudFormation, stack: string): Pro
         properties: template.Resources[logicalId]?.Properties ?? {},
       })),
     );
-  return resources;
+  return resources.filter(({ logicalId }) => logicalId.startsWith(prefix));
 }

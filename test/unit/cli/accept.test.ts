@@ -23,7 +23,9 @@ import { describeDrift, readOnlyChecks } from '../../../cli/commands/accept/chec
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
+import { readStacks } from '../../../cli/commands/accept/stacks.ts';
 import { createUndoList, type World } from '../../../cli/commands/accept/world.ts';
+import type { Deployment } from '../../../cli/deployment.ts';
 import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
@@ -249,6 +251,68 @@ it('a load of more deliveries than a call of a function has room for arguments i
   });
 });
 
+describe('the stacks of a deployment', () => {
+  const PRODUCER = { PolicyName: 'P', PolicyDocument: { Statement: [] }, Roles: ['imported'] };
+  const RESOURCES = {
+    WebhooksPipelineDispatchFunctionA1B2C3D4: { Type: 'AWS::Lambda::Function' },
+    OrdersFunctionA1B2C3D4: { Type: 'AWS::Lambda::Function' },
+    ProducerPolicyA1B2C3D4: { Type: 'AWS::IAM::Policy', Properties: PRODUCER },
+  };
+  const output = (key: string, value: string) =>
+    `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
+  const stack = (name: string, ...outputs: string[]) =>
+    `<member><StackName>${name}</StackName><Outputs>${outputs.join('')}</Outputs></member>`;
+  const read = async (...stacks: string[]) => {
+    const summaries = Object.entries(RESOURCES).map(
+      ([id, { Type }]) =>
+        `<member><LogicalResourceId>${id}</LogicalResourceId><ResourceType>${Type}</ResourceType></member>`,
+    );
+    const results: Readonly<Record<string, string>> = {
+      DescribeStacks: `<Stacks>${stacks.join('')}</Stacks>`,
+      GetTemplate: `<TemplateBody>${JSON.stringify({ Resources: RESOURCES })}</TemplateBody>`,
+      ListStackResources: `<StackResourceSummaries>${summaries.join('')}</StackResourceSummaries>`,
+    };
+    const aws = await awsStub(({ body }) => {
+      const action = new URLSearchParams(body).get('Action') ?? '';
+      return {
+        body: `<${action}Response><${action}Result>${results[action]}</${action}Result></${action}Response>`,
+      };
+    });
+    const given = { client: aws.config, ingressQueueUrl: 'https://sqs/ingress', subscriptionsTable: 't' };
+    const found = await readStacks(z.custom<Deployment>().parse(given));
+    await aws.close();
+    return {
+      stacks: found.all.map(({ name }) => name).toSorted(),
+      functions: found.ofType('AWS::Lambda::Function').map(({ logicalId }) => logicalId),
+      policies: found.ofType('AWS::IAM::Policy').map(({ logicalId }) => logicalId),
+    };
+  };
+
+  it('are those with its outputs, without what is beside the construct, and without stacks that name its queue', async () => {
+    const shop = stack(
+      'Shop',
+      output('IngressQueueUrl', 'https://sqs/ingress'),
+      output('ShopIngressQueueUrl', 'https://sqs/ingress'),
+      output('WebhooksIngressQueueUrlA1B2C3D4', 'https://sqs/ingress'),
+      output('WebhooksSubscriptionsTableA1B2C3D4', 't'),
+    );
+    const orders = stack('Orders', output('QueueUrl', 'https://sqs/ingress'));
+    expect(await read(shop, orders)).toEqual({
+      stacks: ['Shop'],
+      functions: ['WebhooksPipelineDispatchFunctionA1B2C3D4'],
+      policies: [],
+    });
+  });
+
+  it('have all that is in a stack with the parts, and the alarms beside them', async () => {
+    const state = stack('ShopState', output('SubscriptionsTable', 't'));
+    const pipeline = stack('ShopPipeline', output('IngressQueueUrl', 'https://sqs/ingress'));
+    const { stacks, functions } = await read(state, pipeline, stack('ShopMonitoring'), stack('Other'));
+    expect(stacks).toEqual(['ShopMonitoring', 'ShopPipeline', 'ShopState']);
+    expect(functions).toHaveLength(6);
+  });
+});
+
 const resource = (type: string, physicalId: string, properties = {}) => ({
   ...{ stack: 'S', logicalId: 'L', type, physicalId, properties },
 });
@@ -264,7 +328,7 @@ const findIn = async (
     deployment: { client: aws.config, functions: { dispatch: 'P-Dispatch', deliver: 'P-Deliver' } },
     stacks: () =>
       Promise.resolve({
-        names: ['S'],
+        all: [{ name: 'S', prefix: '' }],
         ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
       }),
   });
@@ -327,6 +391,24 @@ describe('the check of the timer', () => {
   });
 });
 
+describe('the check of permissions', () => {
+  it('leaves out policies of the owner of the stack for roles of other stacks', async () => {
+    const PolicyDocument = { Statement: [{ Effect: 'Allow', Action: 'sqs:SendMessage' }] };
+    const policies = [
+      resource('AWS::IAM::Role', 'deliver'),
+      resource('AWS::IAM::Policy', '', { PolicyName: 'D', PolicyDocument, Roles: [{ Ref: 'L' }] }),
+      resource('AWS::IAM::Policy', '', { PolicyName: 'P', PolicyDocument, Roles: ['imported'] }),
+    ];
+    const document = encodeURIComponent(JSON.stringify(PolicyDocument));
+    const result = `<GetRolePolicyResult><PolicyDocument>${document}</PolicyDocument></GetRolePolicyResult>`;
+    expect(
+      await findIn('permissions', policies, () => ({
+        body: `<GetRolePolicyResponse>${result}</GetRolePolicyResponse>`,
+      })),
+    ).toEqual(passed('1 actions of 1 roles'));
+  });
+});
+
 describe('the check of reserved concurrency', () => {
   const MAPPING = resource('AWS::Lambda::EventSourceMapping', 'uuid');
   const outcome = (resources: readonly (typeof MAPPING)[], reserved: object) =>
@@ -359,7 +441,7 @@ describe('the measured bill', () => {
     resource('AWS::DynamoDB::GlobalTable', 'records', { GlobalSecondaryIndexes: [{ IndexName: 'due' }] }),
   ];
   const stacks = {
-    names: ['S'],
+    all: [{ name: 'S', prefix: '' }],
     ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
   };
   const COUNTED: Readonly<Record<string, readonly number[]>> = {

@@ -17,11 +17,11 @@ export const readOnlyChecks: readonly ReadOnlyCheck[] = [
     title: 'Queues, redrive targets, functions, logs and roles are as their templates say',
     seconds: 120,
     run: async ({ deployment, signal, stacks }) => {
-      const { names, ofType } = await stacks();
+      const { all, ofType } = await stacks();
       const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
       const cloudFormation = new CloudFormation(deployment.client);
       const drifts = (
-        await Promise.all(names.map((stack) => detectDrift(cloudFormation, stack, signal)))
+        await Promise.all(all.map((stack) => detectDrift(cloudFormation, stack, signal)))
       ).flat();
       const unlimited = ofType('AWS::Logs::LogGroup').filter(
         ({ properties }) => properties['RetentionInDays'] === undefined,
@@ -35,7 +35,7 @@ export const readOnlyChecks: readonly ReadOnlyCheck[] = [
       ).length;
       return judge(
         faults,
-        `${checked} resources of ${names.length} stacks compared by CloudFormation`,
+        `${checked} resources of ${all.length} stacks compared by CloudFormation`,
         'It was changed outside CloudFormation. Set it back: a deployment changes only what its template changes.',
       );
     },
@@ -269,7 +269,7 @@ async function judgeEach<One>(
 /** What CloudFormation found, which it does by itself and takes a moment for. */
 async function detectDrift(
   cloudFormation: CloudFormation,
-  StackName: string,
+  { name: StackName, prefix }: DeployedStacks['all'][number],
   signal: AbortSignal,
 ): Promise<StackResourceDrift[]> {
   const { StackDriftDetectionId } = await cloudFormation.detectStackDrift({ StackName });
@@ -289,7 +289,7 @@ async function detectDrift(
   const drifts: StackResourceDrift[] = [];
   for await (const page of paginateDescribeStackResourceDrifts({ client: cloudFormation }, { StackName }))
     drifts.push(...(page.StackResourceDrifts ?? []));
-  return drifts;
+  return drifts.filter(({ LogicalResourceId: id = '' }) => id.startsWith(prefix));
 }
 
 function isDrifted({ StackResourceDriftStatus: status }: StackResourceDrift): boolean {
@@ -349,11 +349,16 @@ const policySchema = z.object({
   Roles: z.array(z.object({ Ref: z.string() })).default([]),
 });
 
-/** The inline policies of roles, with the actions that the template allows. */
+/**
+ * The inline policies of roles, with the actions that the template allows. Not those of another form, for roles of
+ * other stacks: the owner of the stack grants by them.
+ */
 function listPolicies({ ofType }: DeployedStacks) {
   const roles = ofType('AWS::IAM::Role');
   return ofType('AWS::IAM::Policy').flatMap(({ stack, properties }) => {
-    const { PolicyName: policy, PolicyDocument, Roles } = policySchema.parse(properties);
+    const { data } = policySchema.safeParse(properties);
+    if (data === undefined) return [];
+    const { PolicyName: policy, PolicyDocument, Roles } = data;
     const granted = allowedActions(PolicyDocument.Statement);
     return Roles.flatMap(({ Ref }) =>
       roles
