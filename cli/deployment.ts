@@ -133,7 +133,7 @@ export async function locateInAws(
 }
 
 /** `place`: the name with account and region. `stack`: that of the pipeline. */
-type Found = { name: string; place: string; outputs: Outputs; stack: string };
+type Found = { name: string; place: string; outputs: Outputs; stack: Partial<Stack> };
 
 /**
  * Finds a deployment by the names of its stacks, as the built-in app has them, or by the output `PosthasteDeployment` in
@@ -148,7 +148,7 @@ async function findInAws(cloudFormation: CloudFormation, chosen: string | undefi
   ]);
   if (pipeline === undefined || state === undefined) return findByMarker(cloudFormation, chosen);
   const outputs = { ...toOutputs(state), ...toOutputs(pipeline) };
-  return { name, place: describePlace(name, pipeline), outputs, stack: `${name}Pipeline` };
+  return { name, place: describePlace(name, pipeline), outputs, stack: pipeline };
 }
 
 async function findByMarker(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {
@@ -159,8 +159,8 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   if (found === undefined) throw noneFound(chosen, formatNames(all));
   if (candidates.length > 1) throw new Problem(severalText(chosen, formatNames(candidates)));
   const { name, outputs } = found;
-  const stack = stacks.get(found.stack);
-  return { name, outputs, place: describePlace(name, stack ?? {}), stack: stack?.StackName ?? '' };
+  const stack = stacks.get(found.stack) ?? {};
+  return { name, outputs, place: describePlace(name, stack), stack };
 }
 
 /** The stacks of the account and region, by their outputs. */

@@ -10,6 +10,8 @@ import { type Template, templateSchema } from './compare.ts';
 /** A stack as the CDK synthesised it. */
 export type NewStack = {
   name: string;
+  /** `aws://account/region`, each `unknown-…` where the app leaves it open. */
+  environment: string;
   template: Template;
   /** The template as CloudFormation gets it, without blanks. */
   body: string;
@@ -22,6 +24,7 @@ const manifestSchema = z.object({
     z.string(),
     z.object({
       type: z.string(),
+      environment: z.string().default(''),
       properties: z
         .looseObject({
           stackName: z.string().optional(),
@@ -43,14 +46,14 @@ export function readAssembly(folder: string): NewStack[] {
   if (!existsSync(file))
     throw new Problem(`${folder} has no manifest.json. Give the output folder of "npx cdk synth".`);
   const { artifacts } = manifestSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  return Object.entries(artifacts).flatMap(([id, { type, properties }]) => {
+  return Object.entries(artifacts).flatMap(([id, { type, environment, properties }]) => {
     const { stackName = id, templateFile, directoryName, stackTemplateAssetObjectUrl: uploadTo } = properties;
     if (type === 'cdk:cloud-assembly' && directoryName !== undefined)
       return readAssembly(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
     const content: unknown = JSON.parse(readFileSync(path.join(folder, templateFile), 'utf8'));
     const template = templateSchema.parse(content);
-    return [{ name: stackName, template, body: JSON.stringify(content), uploadTo }];
+    return [{ name: stackName, environment, template, body: JSON.stringify(content), uploadTo }];
   });
 }
 

@@ -98,10 +98,10 @@ type Compared = { report: StackReport; deployed?: Template };
 async function check(options: Options, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Report> {
   const { place, stack, cloudFormation } = await locateInAws(options.deployment);
   const folder = options.templates ?? (await synthesise(options, env, signal));
-  const next = readAssembly(folder);
-  if (!next.some(({ name }) => name === stack))
+  const next = readAssembly(folder).filter((one) => isBeside(stack.StackId, one));
+  if (!next.some(({ name }) => name === stack.StackName))
     throw new Problem(
-      `The new templates have no stack ${stack}, but ${next.map(({ name }) => name).join(', ') || 'none'}. ` +
+      `The new templates have no stack ${stack.StackName} for this account and region, but ${next.map(({ name }) => name).join(', ') || 'none'}. ` +
         'They belong to another deployment.',
     );
   const compared: Compared[] = [];
@@ -118,6 +118,13 @@ async function check(options: Options, env: NodeJS.ProcessEnv, signal: AbortSign
     losses,
     oneWay: isSameCode(changes) ? [] : changesBetween(from, to),
   };
+}
+
+/** Whether a stack is for the account and region of this one. Other stages of an app may have stacks of the same names. */
+function isBeside(stackId = '', { environment }: NewStack): boolean {
+  const [, , , region, account] = stackId.split(':');
+  const [, , ofAccount, ofRegion] = environment.split('/');
+  return [account, 'unknown-account'].includes(ofAccount) && [region, 'unknown-region'].includes(ofRegion);
 }
 
 function lossesIn({ report, deployed }: Compared): (Loss & { stack: string })[] {

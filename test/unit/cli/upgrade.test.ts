@@ -72,11 +72,16 @@ describe('the comparison of two templates', () => {
 });
 
 /** An output folder of `cdk synth` with a stack, within a stage if `stage` is given. */
-const assemblyOf = (stackName: string, template: object, stage?: string): string => {
+const assemblyOf = (
+  stackName: string,
+  template: object,
+  stage?: string,
+  environment = 'aws://unknown-account/unknown-region',
+): string => {
   const folder = temporaryFolder();
   const manifest = {
     artifacts: {
-      [stackName]: { type: 'aws:cloudformation:stack', properties: { templateFile: 't.json' } },
+      [stackName]: { type: 'aws:cloudformation:stack', environment, properties: { templateFile: 't.json' } },
     },
   };
   writeFileSync(path.join(folder, 't.json'), JSON.stringify({ Resources: template }));
@@ -269,6 +274,20 @@ describe('posthaste upgrade', () => {
     expect(stdout.includes('- Lines of rate limits, in whole microseconds: an earlier version')).toBe(
       heads.length > 0,
     );
+  });
+
+  it.each([
+    ['aws://111122223333/eu-central-1', undefined],
+    ['aws://unknown-account/eu-central-1', undefined],
+    ['aws://111122223333/us-east-1', 'no stack ShopPipeline'],
+    ['aws://999900001111/eu-central-1', 'no stack ShopPipeline'],
+  ])('compares a stack for %s: refusal %s', async (environment, refused) => {
+    const { env } = await deployed(RESOURCES, {});
+    const line = ['upgrade', '--check', '--static', '--deployment', 'Shop', '--templates'];
+    const next = assemblyOf('ShopPipeline', RESOURCES, 'assembly-Prod', environment);
+    const { status, stderr } = await posthaste([...line, next], { env });
+    expect(status).toBe(refused === undefined ? 0 : 1);
+    expect(stderr).toContain(refused ?? '');
   });
 
   it('refuses templates of another deployment, and a folder that is none of cdk synth', async () => {
