@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Fn, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { describe, expect, it } from 'vitest';
@@ -183,6 +183,15 @@ describe('Posthaste inside another stack', () => {
     );
     template.hasResourceProperties('AWS::EC2::SecurityGroup', {
       VpcId: stack.resolve(shopVpc.vpcId) as unknown,
+    });
+  });
+
+  it('can use a VPC and subnets whose ids are known at the deployment, also as a list', () => {
+    const stack = new Stack(testApp(), 'Shop');
+    const subnetIds = Fn.split(',', Fn.importValue('Subnets'));
+    new Posthaste(stack, 'Webhooks', { vpc: { vpcId: Fn.importValue('Vpc'), subnetIds } });
+    expect(functionIn(Template.fromStack(stack)).Properties['VpcConfig']).toMatchObject({
+      SubnetIds: { 'Fn::Split': [',', { 'Fn::ImportValue': 'Subnets' }] },
     });
   });
 });
