@@ -261,6 +261,22 @@ describe('grantAdminister', () => {
     expect(routesOf('Exporter')).toEqual([...routes('orders'), 'POST/v2/credentials/orders'].toSorted());
   });
 
+  it('allows many queues by several policies, each within the size that IAM takes', () => {
+    const shop = new Stack(testApp(), 'Shop');
+    const team = new Role(shop, 'Team', { assumedBy: new AccountPrincipal('1') });
+    const queues = Array.from({ length: 30 }, (_, index) => `team-orders-${index}`);
+    new Posthaste(shop, 'Webhooks').grantAdminister(team, { queues });
+    const template = Template.fromStack(shop);
+    const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
+      .flatMap((type) => [...resourcesOf(template, type)])
+      .filter(([id]) => id.startsWith('Team'))
+      .map(([, policy]) => JSON.stringify(policy.Properties['PolicyDocument']));
+    for (const queue of queues)
+      expect(policies.filter((text) => text.includes(`PATCH/v2/queues/${queue}/*`))).toHaveLength(1);
+    // Each ARN has about 100 characters. IAM takes 10,240 in a role, and 6,144 in a managed policy.
+    expect(Math.max(...policies.map((text) => text.split('/$default/').length - 1))).toBeLessThanOrEqual(60);
+  });
+
   it('allows exporting the credentials of all queues only if asked to', () => {
     expect(routesOf('ExporterOfAll')).toEqual([...routesOf('Operator'), 'POST/v2/credentials/*'].toSorted());
   });

@@ -45,22 +45,25 @@ type PermittedRoute = { readonly method: string; readonly path: string };
 const CHANGES = ['PUT', 'POST', 'PATCH', 'DELETE'];
 
 /**
- * Routes for a policy of IAM. Each method is named, because `*` would match slashes (docs/api.md#calling-it).
+ * Routes for a policy of IAM, a list for each statement: CDK divides a policy that is too large between statements. Each
+ * method is named, because `*` would match slashes (docs/api.md#calling-it).
  * @throws SettingsError for an unknown option, and for what is no name of a queue
  */
-export function administeredRoutes(options: AdministerOptions): PermittedRoute[] {
+function administeredRoutes(options: AdministerOptions): PermittedRoute[][] {
   requireOptions(options);
   const { queues, exportCredentials } = options;
   const credentials = (queue: string) =>
     exportCredentials === true ? [{ method: 'POST', path: `/v2/credentials/${queue}` }] : [];
   if (queues === undefined)
     return [
-      ...['/', '/v2', '/v2/*'].map((path) => ({ method: 'GET', path })),
-      ...CHANGES.map((method) => ({ method, path: '/v2/queues/*' })),
-      ...['PUT', 'DELETE'].map((method) => ({ method, path: '/v2/event-types/*' })),
-      ...credentials('*'),
+      [
+        ...['/', '/v2', '/v2/*'].map((path) => ({ method: 'GET', path })),
+        ...CHANGES.map((method) => ({ method, path: '/v2/queues/*' })),
+        ...['PUT', 'DELETE'].map((method) => ({ method, path: '/v2/event-types/*' })),
+        ...credentials('*'),
+      ],
     ];
-  return queues.flatMap((queue) => [
+  return queues.map((queue) => [
     ...['GET', ...CHANGES].flatMap((method) => [
       { method, path: `/v2/queues/${queue}` },
       { method, path: `/v2/queues/${queue}/*` },
@@ -182,13 +185,14 @@ export class AdministrationApi extends Construct {
       throw new SettingsError([
         'apiAuthorization (jwt) must be iam for grantAdminister: the claims of a token say what it allows',
       ]);
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['execute-api:Invoke'],
-      resourceArns: administeredRoutes(options).map(({ method, path }) =>
-        this.api.arnForExecuteApi(method, path, '$default'),
-      ),
-    });
+    const grants = administeredRoutes(options).map((routes) =>
+      Grant.addToPrincipal({
+        grantee,
+        actions: ['execute-api:Invoke'],
+        resourceArns: routes.map(({ method, path }) => this.api.arnForExecuteApi(method, path, '$default')),
+      }),
+    );
+    return grants.reduce((all, one) => all.combine(one));
   }
 }
 
