@@ -31,6 +31,8 @@ export class CrashStack extends Stack {
         'Posthaste: a deployment whose deliver is killed by posthaste accept; delete it afterwards',
       ...props,
     });
+    // The overrides in the context of an app are for its own deployment.
+    this.node.setContext('posthaste', {});
     const state = new State(this, 'State', {
       deployment: id,
       local: true,

@@ -42,6 +42,13 @@ describe('the deployment whose deliver is killed', () => {
     expect(text).toContain('"DeletionProtectionEnabled":false');
   });
 
+  it('has the same settings where the app overrides those of its own deployment', () => {
+    const overridden = testApp();
+    overridden.node.setContext('posthaste', { deployment: 'Shop', local: false });
+    const same = Template.fromStack(new CrashStack(overridden, 'PosthasteCrash'));
+    expect(same.toJSON()).toEqual(crash.toJSON());
+  });
+
   it('has no finding of cdk-nag', () => {
     expect(new AwsSolutionsChecks(app).validateScope(app).violations).toEqual([]);
   });
