@@ -108,9 +108,6 @@ export const propNames = Object.fromEntries(
   Object.keys(settings).map((key): [string, string] => [key, findProp(key).name ?? key]),
 );
 
-/** Properties that belong to that of a setting. */
-const FURTHER: readonly string[] = ['vpcSubnets'];
-
 /**
  * Settings from the properties of a construct. The context key `posthaste`, an object of settings, overrides them; its
  * nulls stand for "not set".
@@ -154,7 +151,8 @@ function toValues(props: PosthasteProps): Record<string, unknown> {
 }
 
 function misplacedIn(props: PosthasteProps): string[] {
-  const known = [...Object.values(propNames), ...FURTHER];
+  // The last belongs to `vpc`.
+  const known = [...Object.values(propNames), 'vpcSubnets'];
   const problems = Object.keys(props)
     .filter((name) => !known.includes(name))
     .map((name) => `${name} is not a property. The properties are: ${known.join(', ')}`);

@@ -236,10 +236,10 @@ function acknowledgeTask(task: FargateTaskDefinition): void {
 }
 
 /** Workers of the service poll at least so often when idle, so that the age of a message speaks of load, not of pauses. */
-export const LONGEST_PAUSE_SECONDS = 5;
+const LONGEST_PAUSE_SECONDS = 5;
 
 /** One more task from 30 s of lateness on, two more from 2 minutes on, one less below the longest pause. */
-export function scaleOnLateness(
+function scaleOnLateness(
   service: FargateService,
   { pipeline, steps, minCount, maxCount }: CompletedProps,
 ): void {
