@@ -9,7 +9,7 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsCustomResource, AwsCustomResourcePolicy, PhysicalResourceId } from 'aws-cdk-lib/custom-resources';
 import { Construct } from 'constructs';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
@@ -84,55 +84,47 @@ export class Alarms extends Construct {
 
   /** Notifies the topic when an alarm is raised and when it is over. */
   private notify(topicArn: string, logRetentionDays: RetentionDays): void {
-    const { topic, lookUp } = new AlarmTopic(this, 'Topic', topicArn, logRetentionDays);
-    const action = new SnsAction(topic);
+    const scope = new Construct(this, 'Topic');
+    const action = new SnsAction(Topic.fromTopicArn(scope, 'Topic', topicArn));
+    // A topic of the app exists.
+    const lookUp = Token.isUnresolved(topicArn) ? [] : [lookUpTopic(scope, topicArn, logRetentionDays)];
     for (const alarm of this.notifying) {
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
-      if (lookUp !== undefined) alarm.node.addDependency(lookUp);
+      alarm.node.addDependency(...lookUp);
     }
   }
 }
 
 /**
- * The operator's SNS topic for alarms. CloudWatch accepts any ARN as an alarm's action and silently drops what it
- * cannot send, so the deployment looks the topic up and fails if it does not exist.
+ * Makes the deployment fail before it creates an alarm, if the operator's topic does not exist: CloudWatch accepts any ARN
+ * as an alarm's action and silently drops what it cannot send.
+ * @throws SettingsError if the topic is in another region or account than the stack, if these are known
  */
-class AlarmTopic extends Construct {
-  readonly topic: ITopic;
-  /** Alarms depend on it, so that none is created before the topic is known to exist. Absent for a topic of the app. */
-  readonly lookUp?: Construct;
-
-  /**
-   * @throws SettingsError if the topic is in another region or account than the stack, if these are known
-   */
-  constructor(scope: Construct, id: string, topicArn: string, logRetentionDays: RetentionDays) {
-    super(scope, id);
-    this.topic = Topic.fromTopicArn(this, 'Topic', topicArn);
-    if (Token.isUnresolved(topicArn)) return;
-    requireSameAccountAndRegion(topicArn, Stack.of(this));
-    const call = {
-      service: 'SNS',
-      action: 'getTopicAttributes',
-      parameters: { TopicArn: topicArn },
-      physicalResourceId: PhysicalResourceId.of(topicArn),
-      // Only the existence of the topic matters.
-      outputPaths: ['Attributes.TopicArn'],
-    };
-    this.lookUp = new AwsCustomResource(this, 'LookUp', {
-      resourceType: 'Custom::AlarmTopicLookUp',
-      onUpdate: call,
-      policy: AwsCustomResourcePolicy.fromStatements([
-        new PolicyStatement({ actions: ['sns:GetTopicAttributes'], resources: [topicArn] }),
-      ]),
-      installLatestAwsSdk: false,
-      logGroup: new LogGroup(this, 'Log', {
-        retention: logRetentionDays,
-        removalPolicy: RemovalPolicy.DESTROY,
-      }),
-    });
-    acknowledgeProvider(this);
-  }
+function lookUpTopic(scope: Construct, topicArn: string, logRetentionDays: RetentionDays): Construct {
+  requireSameAccountAndRegion(topicArn, Stack.of(scope));
+  const call = {
+    service: 'SNS',
+    action: 'getTopicAttributes',
+    parameters: { TopicArn: topicArn },
+    physicalResourceId: PhysicalResourceId.of(topicArn),
+    // Only the existence of the topic matters.
+    outputPaths: ['Attributes.TopicArn'],
+  };
+  const lookUp = new AwsCustomResource(scope, 'LookUp', {
+    resourceType: 'Custom::AlarmTopicLookUp',
+    onUpdate: call,
+    policy: AwsCustomResourcePolicy.fromStatements([
+      new PolicyStatement({ actions: ['sns:GetTopicAttributes'], resources: [topicArn] }),
+    ]),
+    installLatestAwsSdk: false,
+    logGroup: new LogGroup(scope, 'Log', {
+      retention: logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    }),
+  });
+  acknowledgeProvider(Stack.of(scope));
+  return lookUp;
 }
 
 function requireSameAccountAndRegion(topicArn: string, { account, region }: Stack): void {
@@ -146,8 +138,8 @@ function requireSameAccountAndRegion(topicArn: string, { account, region }: Stac
 }
 
 /** Acknowledges cdk-nag's finding for CDK's provider function of custom resources, of which a stack has only one. */
-function acknowledgeProvider(topic: AlarmTopic): void {
-  const provider = Stack.of(topic).node.tryFindChild(
+function acknowledgeProvider(stack: Stack): void {
+  const provider = stack.node.tryFindChild(
     `AWS${AwsCustomResource.PROVIDER_FUNCTION_UUID.replaceAll('-', '')}`,
   );
   if (provider === undefined)
