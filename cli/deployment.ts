@@ -214,10 +214,8 @@ export function toOutputs({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
 
 /** The id of a stack is an ARN, which names region and account. */
 function describePlace(name: string, { StackId = '' }: Partial<Stack>): string {
-  const [, , , region, account] = StackId.split(':');
-  return region === undefined || account === undefined
-    ? `${name}, this AWS account and region`
-    : `${name}, account ${account}, ${region}`;
+  const [, , , region = '', account = ''] = StackId.split(':');
+  return `${name}, account ${account}, ${region}`;
 }
 
 function lookupFailure(what: string, cause: unknown): string {

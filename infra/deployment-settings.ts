@@ -34,10 +34,8 @@ const subnetsError = 'must be 1 to 16 ids of subnets';
 /** Text that matches, or a token: what other resources of an app are called is known at the deployment. */
 function matchingOrToken(form: RegExp, text: string) {
   // In the second form CDK knows the only item of a list that is a token.
-  return matching(
-    (given) => Token.isUnresolved(given) || Token.isUnresolved([given]) || form.test(given),
-    text,
-  );
+  const isToken = (given: string) => [given, [given]].some((one) => Token.isUnresolved(one));
+  return matching((given) => isToken(given) || form.test(given), text);
 }
 
 const network = z.strictObject(

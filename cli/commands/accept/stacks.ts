@@ -13,11 +13,9 @@ export type DeployedResource = {
   properties: Readonly<Record<string, unknown>>;
 };
 
-/** A stack with resources of the deployment. Their ids begin with `prefix`; others in it are its owner's. */
-type DeployedStack = { name: string; prefix: string };
-
 export type DeployedStacks = {
-  all: readonly DeployedStack[];
+  /** By the name of each stack, how the ids of the deployment's resources begin. Others in it are its owner's. */
+  prefixes: ReadonlyMap<string, string>;
   /** Of one type, such as AWS::SQS::Queue. */
   ofType: (type: string) => readonly DeployedResource[];
 };
@@ -36,9 +34,10 @@ export async function readStacks(deployment: Deployment): Promise<DeployedStacks
   // Loaded only here, as by findDeployment.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation(deployment.client);
-  const all = await findStacks(cloudFormation, deployment);
-  const resources = (await Promise.all(all.map((stack) => readResources(cloudFormation, stack)))).flat();
-  return { all, ofType: (type) => resources.filter((one) => one.type === type) };
+  const prefixes = await findPrefixes(cloudFormation, deployment);
+  const reading = Array.from(prefixes, (stack) => readResources(cloudFormation, ...stack));
+  const resources = (await Promise.all(reading)).flat();
+  return { prefixes, ofType: (type) => resources.filter((one) => one.type === type) };
 }
 
 /** Below a construct, CDK adds its path and a hash. */
@@ -46,10 +45,10 @@ const OUTPUT =
   /^(?:(.*)(?:IngressQueueUrl|SubscriptionsTable)[0-9A-F]{8}|IngressQueueUrl|SubscriptionsTable)$/g;
 
 /** Those with an output that names the deployment's resources, and the stack with the alarms beside them. */
-async function findStacks(
+async function findPrefixes(
   cloudFormation: CloudFormation,
   { ingressQueueUrl, subscriptionsTable }: Deployment,
-): Promise<DeployedStack[]> {
+): Promise<Map<string, string>> {
   const { paginateDescribeStacks } = await import('@aws-sdk/client-cloudformation');
   const prefixes = new Map<string, string>();
   const names = new Set<string>();
@@ -68,8 +67,7 @@ async function findStacks(
       if (prefix !== undefined) prefixes.set(name, prefix);
     }
   const besides = [...prefixes.keys()].map((name) => [name.replace(/Pipeline$/, 'Monitoring'), ''] as const);
-  const all = new Map([...besides.filter(([name]) => names.has(name)), ...prefixes]);
-  return [...all].map(([name, prefix]) => ({ name, prefix }));
+  return new Map([...besides.filter(([name]) => names.has(name)), ...prefixes]);
 }
 
 /**
@@ -86,7 +84,8 @@ export async function readOutputsBeside(
 
 async function readResources(
   cloudFormation: CloudFormation,
-  { name: stack, prefix }: DeployedStack,
+  stack: string,
+  prefix: string,
 ): Promise<DeployedResource[]> {
   const { paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
   const { TemplateBody = '{}' } = await cloudFormation.getTemplate({ StackName: stack });

@@ -282,7 +282,7 @@ describe('the stacks of a deployment', () => {
     const found = await readStacks(z.custom<Deployment>().parse(given));
     await aws.close();
     return {
-      stacks: found.all.map(({ name }) => name).toSorted(),
+      stacks: [...found.prefixes.keys()].toSorted(),
       functions: found.ofType('AWS::Lambda::Function').map(({ logicalId }) => logicalId),
       policies: found.ofType('AWS::IAM::Policy').map(({ logicalId }) => logicalId),
     };
@@ -328,7 +328,7 @@ const findIn = async (
     deployment: { client: aws.config, functions: { dispatch: 'P-Dispatch', deliver: 'P-Deliver' } },
     stacks: () =>
       Promise.resolve({
-        all: [{ name: 'S', prefix: '' }],
+        prefixes: new Map([['S', '']]),
         ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
       }),
   });
@@ -441,7 +441,7 @@ describe('the measured bill', () => {
     resource('AWS::DynamoDB::GlobalTable', 'records', { GlobalSecondaryIndexes: [{ IndexName: 'due' }] }),
   ];
   const stacks = {
-    all: [{ name: 'S', prefix: '' }],
+    prefixes: new Map([['S', '']]),
     ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
   };
   const COUNTED: Readonly<Record<string, readonly number[]>> = {

@@ -17,12 +17,11 @@ export const readOnlyChecks: readonly ReadOnlyCheck[] = [
     title: 'Queues, redrive targets, functions, logs and roles are as their templates say',
     seconds: 120,
     run: async ({ deployment, signal, stacks }) => {
-      const { all, ofType } = await stacks();
+      const { prefixes, ofType } = await stacks();
       const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
       const cloudFormation = new CloudFormation(deployment.client);
-      const drifts = (
-        await Promise.all(all.map((stack) => detectDrift(cloudFormation, stack, signal)))
-      ).flat();
+      const detecting = Array.from(prefixes, (stack) => detectDrift(cloudFormation, stack, signal));
+      const drifts = (await Promise.all(detecting)).flat();
       const unlimited = ofType('AWS::Logs::LogGroup').filter(
         ({ properties }) => properties['RetentionInDays'] === undefined,
       );
@@ -35,7 +34,7 @@ export const readOnlyChecks: readonly ReadOnlyCheck[] = [
       ).length;
       return judge(
         faults,
-        `${checked} resources of ${all.length} stacks compared by CloudFormation`,
+        `${checked} resources of ${prefixes.size} stacks compared by CloudFormation`,
         'It was changed outside CloudFormation. Set it back: a deployment changes only what its template changes.',
       );
     },
@@ -269,7 +268,7 @@ async function judgeEach<One>(
 /** What CloudFormation found, which it does by itself and takes a moment for. */
 async function detectDrift(
   cloudFormation: CloudFormation,
-  { name: StackName, prefix }: DeployedStacks['all'][number],
+  [StackName, prefix]: readonly [string, string],
   signal: AbortSignal,
 ): Promise<StackResourceDrift[]> {
   const { StackDriftDetectionId } = await cloudFormation.detectStackDrift({ StackName });
