@@ -106,15 +106,12 @@ const attempt = async function* <Value>(
     yield { check, state: 'ok', detail: detailOf(value) };
     return value;
   } catch (error) {
-    yield { check, state: 'failing', ...describeFailure(error) };
+    // Advice is separate only for refusals; the message of a Problem already contains it.
+    const failure = error instanceof ApiRefusal ? describeRefusal(error) : { detail: failureText(error) };
+    yield { check, state: 'failing', ...failure };
     return undefined;
   }
 };
-
-/** Advice is separate only for refusals; the message of a Problem already contains it. */
-function describeFailure(error: unknown): Pick<Finding, 'detail' | 'advice'> {
-  return error instanceof ApiRefusal ? describeRefusal(error) : { detail: failureText(error) };
-}
 
 /** Polls until the work queues are empty or the time is over; returns the lowest count seen of each queue. */
 async function awaitEmptyQueues(

@@ -71,18 +71,15 @@ function findAction(
 
 function differingProperties(before: Resource | undefined, after: Resource | undefined): string[] {
   if (before === undefined || after === undefined) return [];
-  const [one, other] = [withPolicies(before), withPolicies(after)];
+  // With what happens to the resource when it is removed or replaced.
+  const [one = {}, other = {}] = [before, after].map(
+    ({ Properties, DeletionPolicy, UpdateReplacePolicy }): Resource['Properties'] => ({
+      ...Properties,
+      ...{ DeletionPolicy, UpdateReplacePolicy },
+    }),
+  );
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].filter((name) => !isDeepStrictEqual(one[name], other[name]));
-}
-
-/** The properties, and what happens to the resource when it is removed or replaced. */
-function withPolicies({
-  Properties,
-  DeletionPolicy,
-  UpdateReplacePolicy,
-}: Resource): Record<string, unknown> {
-  return { ...Properties, DeletionPolicy, UpdateReplacePolicy };
 }
 
 /** A change that takes data away from the deployment. `stays`: the resource stays in the account, outside of the stack. */

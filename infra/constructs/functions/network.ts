@@ -54,33 +54,26 @@ const INTERFACE_ACTIONS = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** Places a function in a network. Allows outgoing TCP to any address, and nothing incoming. */
-export class NetworkPlacement extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    { network, lambda, role }: { network: Network; lambda: IFunction; role: Role },
-  ) {
-    super(scope, id);
-    const group = new CfnSecurityGroup(this, 'Group', {
-      groupDescription: 'Posthaste: requests to subscribers',
-      vpcId: network.vpcId,
-      securityGroupEgress: [
-        egressRule('tcp', 0, 65_535, 'Subscribers, on any port, and AWS'),
-        egressRule('udp', 53, 53, 'A custom DNS resolver; security groups do not apply to the one of AWS'),
-      ],
-    });
-    const resource = lambda.node.defaultChild;
-    if (!(resource instanceof CfnFunction))
-      throw new Error('The function is not the CfnFunction that this version of CDK is expected to create.');
-    // CDK's `vpc` property would need the VPC's zones and routes, and thus a lookup at synthesis.
-    resource.vpcConfig = {
-      subnetIds: [...network.subnetIds],
-      securityGroupIds: [group.attrGroupId],
-    };
-    if (network.wayOut !== undefined) lambda.node.addDependency(network.wayOut);
-    allowInterfaces(role);
-  }
+/** Places a function in a network. Allows outgoing TCP to any address, and nothing incoming. `scope`: of the security group. */
+export function placeInNetwork(network: Network, scope: Construct, lambda: IFunction, role: Role): void {
+  const group = new CfnSecurityGroup(scope, 'Group', {
+    groupDescription: 'Posthaste: requests to subscribers',
+    vpcId: network.vpcId,
+    securityGroupEgress: [
+      egressRule('tcp', 0, 65_535, 'Subscribers, on any port, and AWS'),
+      egressRule('udp', 53, 53, 'A custom DNS resolver; security groups do not apply to the one of AWS'),
+    ],
+  });
+  const resource = lambda.node.defaultChild;
+  if (!(resource instanceof CfnFunction))
+    throw new Error('The function is not the CfnFunction that this version of CDK is expected to create.');
+  // CDK's `vpc` property would need the VPC's zones and routes, and thus a lookup at synthesis.
+  resource.vpcConfig = {
+    subnetIds: [...network.subnetIds],
+    securityGroupIds: [group.attrGroupId],
+  };
+  if (network.wayOut !== undefined) lambda.node.addDependency(network.wayOut);
+  allowInterfaces(role);
 }
 
 function egressRule(ipProtocol: string, fromPort: number, toPort: number, description: string) {

@@ -3,14 +3,14 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { EventInvokeConfig } from 'aws-cdk-lib/aws-lambda';
-import type { Construct } from 'constructs';
+import { Construct } from 'constructs';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
 import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { RecursiveLoop } from '../newer-cdk.ts';
-import { NetworkPlacement } from './network.ts';
+import { placeInNetwork } from './network.ts';
 import { buildBatching, NodeFunction, type PipelineParts } from './node-function.ts';
 
 /** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
@@ -112,10 +112,10 @@ export class DeliverFunction extends NodeFunction {
       parts.operatorEvents.grantPublish(grantee);
       parts.schedules.grantSchedule(grantee);
     });
-    const { lambda, role } = this;
     // By default Lambda's network, with changing IP addresses.
     const network = state.staticAddresses?.network ?? settings.vpc;
-    if (network !== undefined) new NetworkPlacement(this, 'Network', { network, lambda, role });
+    if (network !== undefined)
+      placeInNetwork(network, new Construct(this, 'Network'), this.lambda, this.role);
     this.consume('FirstAttempts', {
       queue: delivery,
       maxConcurrency: settings.deliverConcurrency,
