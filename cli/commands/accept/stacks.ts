@@ -55,10 +55,9 @@ async function findPrefixes(
   for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
     for (const { StackName: name = '', Outputs = [] } of Stacks) {
       names.add(name);
-      const own = Outputs.filter(
-        ({ OutputValue: value }) => value === ingressQueueUrl || value === subscriptionsTable,
+      const keys = Outputs.flatMap(({ OutputKey: key = '', OutputValue: value }) =>
+        value === ingressQueueUrl || value === subscriptionsTable ? [...key.matchAll(OUTPUT)] : [],
       );
-      const keys = own.flatMap(({ OutputKey: key = '' }) => [...key.matchAll(OUTPUT)]);
       // One of the owner's may have the plain name.
       const [prefix] = keys
         .map(([, path = '']) => path)

@@ -5,7 +5,7 @@ import { panels } from './panels.ts';
 import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
 import { Duration } from 'aws-cdk-lib';
-import { AlarmStatusWidget, Dashboard, type IWidget, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { AlarmStatusWidget, Dashboard, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Pipeline } from '../pipeline.ts';
 
@@ -24,19 +24,17 @@ export class Monitoring extends Construct {
     new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
       widgets: [
-        [heading(deployment)],
+        [
+          new TextWidget({
+            width: 24,
+            height: 2,
+            markdown: `# ${deployment}\n**Good:** all alarms are green. The description of an alarm names its section in the runbook. Read the rows from the top and start with the first that is not good.`,
+          }),
+        ],
         figureLine(figures(pipeline, metricOf)),
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms.notifying], width: 24, height: 6 })],
         ...widgetLines(panels(pipeline, metricOf)),
       ],
     });
   }
-}
-
-function heading(deployment: string): IWidget {
-  return new TextWidget({
-    width: 24,
-    height: 2,
-    markdown: `# ${deployment}\n**Good:** all alarms are green. The description of an alarm names its section in the runbook. Read the rows from the top and start with the first that is not good.`,
-  });
 }
