@@ -42,7 +42,7 @@ describe('the deployment whose deliver is killed', () => {
     expect(text).toContain('"DeletionProtectionEnabled":false');
   });
 
-  it('has the same settings where the app overrides those of its own deployment', () => {
+  it('has the same settings where the app overrides those of another deployment', () => {
     const overridden = testApp();
     overridden.node.setContext('posthaste', { deployment: 'Shop', local: false });
     const same = Template.fromStack(new CrashStack(overridden, 'PosthasteCrash'));
