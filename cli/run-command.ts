@@ -106,8 +106,8 @@ const LOADERS: Readonly<Record<string, Load>> = {
   deadletters: async () => (await import('./commands/deadletters/dead-letters.ts')).deadLetterCommands,
   redrive: async () => (await import('./commands/redrive/redrive.ts')).redrive,
   books: async () => (await import('./commands/books/books.ts')).books,
-  policy: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
-  plan: async () => (await import('./commands/plan/plan.ts')).addPlan,
+  policy: async () => (await import('./commands/policy/preview.ts')).policyCommands,
+  plan: async () => (await import('./commands/plan/plan.ts')).plan,
   listen: async () => (await import('./commands/listen/listen.ts')).listen,
   worker: async () => (await import('./commands/worker/worker.ts')).worker,
   forward: async () => (await import('./commands/forward/forward.ts')).forward,
@@ -116,10 +116,10 @@ const LOADERS: Readonly<Record<string, Load>> = {
   proxy: async () => (await import('./commands/proxy/proxy.ts')).proxy,
   doctor: async () => (await import('./commands/doctor/doctor.ts')).doctor,
   accept: async () => (await import('./commands/accept/accept.ts')).accept,
-  init: async () => (await import('./commands/init/init.ts')).addInit,
-  start: async () => (await import('./commands/start/start.ts')).addStart,
-  upgrade: async () => (await import('./commands/upgrade/upgrade.ts')).addUpgrade,
-  completion: async () => (await import('./commands/completion/completion.ts')).addCompletion,
+  init: async () => (await import('./commands/init/init.ts')).init,
+  start: async () => (await import('./commands/start/start.ts')).start,
+  upgrade: async () => (await import('./commands/upgrade/upgrade.ts')).upgrade,
+  completion: async () => (await import('./commands/completion/completion.ts')).completion,
 } satisfies Record<keyof typeof DESCRIPTIONS, Load>;
 
 /** The command as the words need it. */

@@ -1,11 +1,4 @@
-import { Command } from 'commander';
-import {
-  addPlanOptions,
-  buildPlan,
-  type PlanOptions,
-  type Work,
-  workOfDay,
-} from '../../cli/commands/plan/load.ts';
+import { buildPlan, parsePlanOptions, type Work, workOfDay } from '../../cli/commands/plan/load.ts';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
 import { invocation } from '../../cli/commands/plan/quantities.ts';
@@ -127,9 +120,8 @@ function workOf(
   const counting = runs.filter((run) => run.function !== functions.secrets).length - apiRequests;
   const jobs = sumOf(batchesFrom(deliveryQueueUrl), (records) => records);
   const args = ['--messages-per-day', `${messages}`, '--fan-out', `${subscribers.length}`];
-  const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
   const plan = {
-    ...buildPlan(options),
+    ...buildPlan(parsePlanOptions(args)),
     payloadBytes,
     pullShare: Number(isPulled),
     apiRequestsPerDay: apiRequests,

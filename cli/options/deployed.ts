@@ -35,7 +35,7 @@ export async function requireYes(
 /** The value for `--json`, and its text; undefined: all is printed. */
 export type Result = readonly [value: unknown, text: () => string] | undefined;
 
-/** What a command on a deployment takes and does. Actions get the arguments as they were typed, once they are parsed. */
+/** What a command takes and does. Actions get the arguments as they were typed, once they are parsed. */
 type Declaration<Options> = {
   /** Of a command without subcommands, it is in run-command.ts. */
   description?: string;
@@ -51,11 +51,27 @@ type Declaration<Options> = {
   | { read(given: Given<Options> & { api: ApiClient }, ...words: string[]): Promise<Result> }
   | { write(given: Given<Options> & { api: ApiClient }, ...words: string[]): Promise<Result> }
   // Opens what it needs by itself.
-  | { run(given: Given<Options>, ...words: string[]): Promise<Result> }
+  | { run(given: Given<Options>, ...words: string[]): Result | Promise<Result> }
 );
 
 /** A command on a deployment. */
 export function deployed<Options = unknown>(declaration: Declaration<Options>): AddTo {
+  return declared(declaration, CHOICE, WHICH);
+}
+
+/** A command that needs no deployment. */
+export function standalone<Options = unknown>(
+  declaration: Extract<Declaration<Options>, { run: unknown }>,
+): AddTo {
+  return declared(declaration, [], '');
+}
+
+/** `common`, `commonMore`: options and help of all commands of the kind. */
+function declared<Options>(
+  declaration: Declaration<Options>,
+  common: readonly Option[],
+  commonMore: string,
+): AddTo {
   const { description, arguments: words = [], options = [], json, more = '', examples } = declaration;
   return (command, terminal) => {
     if (description !== undefined) command.description(description);
@@ -63,8 +79,8 @@ export function deployed<Options = unknown>(declaration: Declaration<Options>): 
     // A copy, because completion gives some options their choices.
     for (const option of options) command.addOption(Object.assign(new Option(option.flags), option));
     if (json !== undefined) command.option('--json', `print JSON: ${json}`);
-    for (const option of CHOICE) command.addOption(option);
-    addMore(command, more + WHICH, examples);
+    for (const option of common) command.addOption(option);
+    addMore(command, more + commonMore, examples);
     command.action(() => act(declaration, command, terminal));
   };
 }

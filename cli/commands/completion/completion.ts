@@ -1,7 +1,7 @@
-import { Argument, type Command } from 'commander';
 import { shellWord } from '../../../local/command-name.ts';
 import { isPackaged, programFile } from '../../../local/install/paths.mjs';
-import { addMore } from '../../options/deployment-options.ts';
+import { argument } from '../../options/arguments.ts';
+import { standalone } from '../../options/deployed.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -56,21 +56,21 @@ complete -c ${name} -a '(__${name}_complete)'
 
 const ON_PATH = isPackaged ? 'npm install --global posthaste' : 'npm link in the checkout';
 
-const MORE = `
+/** `posthaste completion`. The scripts call the hidden `posthaste complete` by its file, as an alias would not work. */
+export const completion = standalone({
+  arguments: [argument('<shell>', 'the shell to complete commands in').choices(SHELLS)],
+  more: `
 Completes the word posthaste. Put the command on your path:
   ${ON_PATH}
 Then add to
   ~/.bashrc                   source <(posthaste completion bash)
   ~/.zshrc                    source <(posthaste completion zsh)
-  ~/.config/fish/config.fish  posthaste completion fish | source`;
-
-/** `posthaste completion`. The scripts call the hidden `posthaste complete` by its file, as an alias would not work. */
-export function addCompletion(command: Command): void {
-  command
-    .addArgument(new Argument('<shell>', 'the shell to complete commands in').choices(SHELLS))
-    .action((shell: Shell) => {
-      const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
-      process.stdout.write(completionScript(shell, command.parent?.name() ?? '', program));
-    });
-  addMore(command, MORE, ['completion bash']);
-}
+  ~/.config/fish/config.fish  posthaste completion fish | source
+`,
+  examples: ['completion bash'],
+  run: ({ terminal }, shell: Shell) => {
+    const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
+    terminal.stdout.write(completionScript(shell, 'posthaste', program));
+    return undefined;
+  },
+});

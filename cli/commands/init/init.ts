@@ -1,70 +1,58 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, resolve } from 'node:path';
-import type { Command } from 'commander';
 import * as z from 'zod';
 import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { CDK_COMMAND, CDK_LIBRARY } from '../../../local/install/npm.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { addMore } from '../../options/deployment-options.ts';
+import { argument, option } from '../../options/arguments.ts';
+import { type Refuse, standalone } from '../../options/deployed.ts';
 import { formatPatch, type Patch } from '../../output/patch.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = { yes?: true; json?: true };
-
-const MORE = `
+/** `posthaste init` */
+export const init = standalone<{ yes?: true }>({
+  arguments: [argument('[folder]', 'folder of the app').default('.')],
+  options: [option('--yes', 'write the files without a question')],
+  json: 'the written files, the lines to add as a patch, and the next commands',
+  more: `
 Without a cdk.json in the folder, writes a new app. With one, writes a stack
 beside the app, and shows the lines to add to the app's entry file. Shows
 everything first and asks; without a terminal to ask on, it requires --yes.
-Never changes a file that exists.`;
-
-/** `posthaste init` */
-export function addInit(command: Command, terminal: Terminal): void {
-  command
-    .argument('[folder]', 'folder of the app', '.')
-    .option('--yes', 'write the files without a question')
-    .option('--json', 'print JSON: the written files, the lines to add as a patch, and the next commands')
-    .action((folder: string, options: Options) => init(command, resolve(folder), options, terminal));
-  addMore(command, MORE, ['init', 'init webhooks --yes']);
-}
-
-async function init(
-  command: Command,
-  folder: string,
-  { yes, json }: Options,
-  terminal: Terminal,
-): Promise<void> {
-  const plan = plannedFiles(folder);
-  const { files, entry, next } = plan;
-  const print = json === true ? terminal.printError : terminal.print;
-  for (const [path, text] of Object.entries(files))
-    print(formatPatch({ name: path, before: '', after: text }));
-  const patch = entry && formatPatch(entry);
-  if (entry !== undefined) print(`Lines to add to ${entry.name}:\n\n${patch}`);
-  if (yes !== true && !(await isConfirmed(command, folder, files, terminal)))
-    throw new Problem('Nothing was written.');
-  write(folder, files);
-  const written = Object.keys(files);
-  terminal.printResult(
-    { json },
-    { written, patch, next },
-    () => `Wrote ${written.join(', ')}. Next:\n${next.map((line) => `  ${line}`).join('\n')}`,
-  );
-}
+Never changes a file that exists.
+`,
+  examples: ['init', 'init webhooks --yes'],
+  run: async ({ options: { yes, json }, terminal, refuse }, given = '.') => {
+    const folder = resolve(given);
+    const { files, entry, next } = plannedFiles(folder);
+    const print = json === true ? terminal.printError : terminal.print;
+    for (const [name, after] of Object.entries(files)) print(formatPatch({ name, before: '', after }));
+    const patch = entry && formatPatch(entry);
+    if (entry !== undefined) print(`Lines to add to ${entry.name}:\n\n${patch}`);
+    if (yes !== true && !(await isConfirmed(folder, files, terminal, refuse)))
+      throw new Problem('Nothing was written.');
+    write(folder, files);
+    const written = Object.keys(files);
+    return [
+      { written, patch, next },
+      () => `Wrote ${written.join(', ')}. Next:\n${next.map((line) => `  ${line}`).join('\n')}`,
+    ];
+  },
+});
 
 async function isConfirmed(
-  command: Command,
   folder: string,
   files: Plan['files'],
   terminal: Terminal,
+  refuse: Refuse,
 ): Promise<boolean> {
   const changes = uncommittedChanges(folder);
   const warning =
     changes === 0 ? '' : `The folder has ${counted(changes, 'change', 'changes')} not committed to git. `;
   const question = `${warning}Write ${counted(Object.keys(files).length, 'file', 'files')}?`;
-  return (await terminal.confirm(question)) ?? command.error(`error: ${question} Add --yes to do so`);
+  return (await terminal.confirm(question)) ?? refuse(`${question} Add --yes to do so`);
 }
 
 /** How many files under the folder git lists as changed or new; 0 without git. */

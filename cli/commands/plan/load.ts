@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { type RetryMechanism, planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
 import {
@@ -10,7 +10,7 @@ import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { functionMemory } from '../../../shared/config/function-memory.ts';
 import { type FunctionName, MEMORY_MEGABYTES } from '../../../shared/config/rules.ts';
 import { functionSettings } from '../../../shared/config/settings.ts';
-import { decimal, parseDuration, wholeNumber } from '../../options/arguments.ts';
+import { decimal, option, parseDuration, wholeNumber } from '../../options/arguments.ts';
 
 /** Days in an average month; AWS bills monthly. */
 export const DAYS_A_MONTH = 365 / 12;
@@ -25,7 +25,7 @@ const parseDays = wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most);
 const parseHoursADay = decimal(0, 24, 'a number of hours up to 24');
 const parseHours = decimal(Number.MIN_VALUE, 336, 'a number of hours above 0, up to 336');
 
-type Option = readonly [value: string, meaning: string, parse: (text: string) => unknown, preset?: unknown];
+type Row = readonly [value: string, meaning: string, parse: (text: string) => unknown, preset?: unknown];
 
 /**
  * The load, and every assumption: an option is its name in kebab-case. Without a preset it may be absent. The limits of a
@@ -73,29 +73,36 @@ const planOptions = {
   workers: ['N', 'tasks of WorkerService, in place of the functions', wholeNumber(0, 1000), 0],
   region: ['R', 'AWS region for the prices', String, 'us-east-1'],
   prices: ['FILE', 'use the prices in this file instead of the built-in ones; - for stdin', String],
-} as const satisfies Record<string, Option>;
+} as const satisfies Record<string, Row>;
 
 type Values = { [Name in keyof typeof planOptions]: ReturnType<(typeof planOptions)[Name][2]> };
 type Preset = {
   [Name in keyof Values]: (typeof planOptions)[Name] extends { length: 4 } ? Name : never;
 }[keyof Values];
 
-export type PlanOptions = { messagesPerDay: number; json?: true } & Pick<Values, Preset> &
-  Partial<Omit<Values, Preset>>;
+export type PlanOptions = { messagesPerDay: number } & Pick<Values, Preset> & Partial<Omit<Values, Preset>>;
 
-export function addPlanOptions(command: Command): Command {
-  command.requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumber(1));
-  for (const [name, [value, meaning, parse, preset]] of Object.entries<Option>(planOptions)) {
+/** The options of `posthaste plan`. */
+export const PLAN_OPTIONS = [
+  option(
+    '--messages-per-day <N>',
+    'messages published per day (required)',
+    wholeNumber(1),
+  ).makeOptionMandatory(),
+  ...Object.entries<Row>(planOptions).map(([name, [value, meaning, parse, preset]]) => {
     const inKebabCase = name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
-    command.option(`--${inKebabCase} <${value}>`, meaning, parse, preset);
-  }
-  return command.option(
-    '--json',
-    'print JSON: plan, operations (per day), bill, tables, fullBatches, peers, peaks, gathering, outage',
-  );
+    return option(`--${inKebabCase} <${value}>`, meaning, parse, preset);
+  }),
+];
+
+/** The options in the words of a command line. */
+export function parsePlanOptions(words: readonly string[]): PlanOptions {
+  const command = new Command();
+  for (const one of PLAN_OPTIONS) command.addOption(one);
+  return command.parse(words, { from: 'user' }).opts();
 }
 
-type LoadOptions = Omit<PlanOptions, 'policy' | 'outageHours' | 'outageShare' | 'region' | 'prices' | 'json'>;
+type LoadOptions = Omit<PlanOptions, 'policy' | 'outageHours' | 'outageShare' | 'region' | 'prices'>;
 
 /** The load and its assumptions. */
 export type Plan = ReturnType<typeof buildPlan>;

@@ -1,37 +1,37 @@
-import type { Command } from 'commander';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { reportInvalid } from '../../failure-report.ts';
-import { addMore } from '../../options/deployment-options.ts';
+import { type Result, standalone } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { grouped, inWords } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addPlanOptions, buildPlan, DAYS_A_MONTH, type PlanOptions } from './load.ts';
+import { buildPlan, DAYS_A_MONTH, PLAN_OPTIONS, type PlanOptions } from './load.ts';
 import { type Bill, computePlan, type Line, type Outage, peakNames, type PlanResult } from './planned.ts';
 import { labels, regionPrices } from './prices.ts';
 
-const MORE = `
+/** `posthaste plan`: estimated cost and required quotas of a load. */
+export const plan = standalone<PlanOptions>({
+  options: PLAN_OPTIONS,
+  json: 'plan, operations (per day), bill, tables, fullBatches, peers, peaks, gathering, outage',
+  more: `
 Works without a deployment. The operations per delivery were counted with npm
 run bench:operations, and prices are AWS list prices; docs/cost-and-performance.md describes
 the method and the assumptions.
 
-Exit status: 0, or 2 if a value is invalid.`;
-
-const EXAMPLES = [
-  'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
-  'plan --messages-per-day 1000000 --pull-share 0.2 --api-requests-per-day 50000 --console-hours 8',
-  'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
-];
+Exit status: 0, or 2 if a value is invalid.
+`,
+  examples: [
+    'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
+    'plan --messages-per-day 1000000 --pull-share 0.2 --api-requests-per-day 50000 --console-hours 8',
+    'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
+  ],
+  run: ({ options, terminal }) => computeAll(options, terminal),
+});
 
 const MAX_PRICES_BYTES = 1024 * 1024;
 
-/** `posthaste plan`: estimated cost and required quotas of a load. */
-export function addPlan(command: Command, terminal: Terminal): void {
-  addPlanOptions(command).action((options: PlanOptions) => plan(options, terminal));
-  addMore(command, MORE, EXAMPLES);
-}
-
-async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
+async function computeAll(options: PlanOptions & DeploymentOptions, terminal: Terminal): Promise<Result> {
   const { region, prices: file, json, policy: text, outageHours, outageShare, ...load } = options;
   const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
   const prices = regionPrices(region, given);
@@ -40,12 +40,12 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
   const fields = [refusal?.fields ?? [], prices.ok ? [] : prices.fields, outageFaults(options)].flat();
   if (fields.length > 0 || !prices.ok) {
     reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
-    return;
+    return undefined;
   }
   const outage = buildOutage(load.fanOut, outageHours, outageShare);
   const result = computePlan(buildPlan(load, policy), prices.value.prices, outage);
   const sources = { region, pricesAsOf: prices.value.asOf };
-  terminal.print(json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
+  return [{ ...result, ...sources }, () => planText(result, sources)];
 }
 
 function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {

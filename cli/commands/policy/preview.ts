@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { counted } from '../../../api-client/words.ts';
 import { planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import {
@@ -16,22 +15,28 @@ import {
 import { type Jitter, POLICY_PRESETS, type PresetName } from '../../../shared/domain/retry/vocabulary.ts';
 import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { reportInvalid } from '../../failure-report.ts';
-import { addMore } from '../../options/deployment-options.ts';
+import { option } from '../../options/arguments.ts';
+import { group, type Result, standalone } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { inWords } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
+type PreviewOptions = { policy?: string; queuePolicy?: string };
 
 const COLUMNS = ['Preset', right('Attempts'), right('At most'), right('On average')];
 
-const EXAMPLES = [
-  'policy preview --policy patient',
-  `policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
-];
-
-const MORE = `
+/** `posthaste policy preview`: the retry schedule that results from the policies of a subscription and its queue. */
+export const policyCommands = group({
+  preview: standalone<PreviewOptions>({
+    description: 'Show the retry schedule of a policy.',
+    options: [
+      option('--policy <POLICY>', '_retry_policy of the subscription'),
+      option('--queue-policy <POLICY>', '_retry_policy of the queue'),
+    ],
+    json: 'source, policy, retries, totalSeconds',
+    more: `
 Both options take JSON or the name of a preset. Missing fields come from the
 defaults; {} is a valid policy.
 
@@ -39,7 +44,15 @@ defaults; {} is a valid policy.
 
 Without the time of the attempts. Jitter shortens the average.
 
-Exit status: 0, or 2 if a policy is invalid.`;
+Exit status: 0, or 2 if a policy is invalid.
+`,
+    examples: [
+      'policy preview --policy patient',
+      `policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
+    ],
+    run: ({ options, terminal }) => preview(options, terminal),
+  }),
+});
 
 function presetRow(name: PresetName): string[] {
   const policy = RETRY_POLICY_PRESETS[name];
@@ -47,27 +60,13 @@ function presetRow(name: PresetName): string[] {
   return [name, String(attempts), inWords(totalSeconds(policy)), inWords(meanSeconds(policy))];
 }
 
-/** `posthaste policy preview`: the retry schedule that results from the policies of a subscription and its queue. */
-export function addPolicyCommands(policy: Command, terminal: Terminal): void {
-  const command = policy
-    .command('preview')
-    .description('Show the retry schedule of a policy.')
-    .option('--policy <POLICY>', '_retry_policy of the subscription')
-    .option('--queue-policy <POLICY>', '_retry_policy of the queue')
-    .option('--json', 'print JSON: source, policy, retries, totalSeconds')
-    .action((options: PreviewOptions) => {
-      preview(options, terminal);
-    });
-  addMore(command, MORE, EXAMPLES);
-}
-
-function preview(options: PreviewOptions, terminal: Terminal): void {
+function preview(options: PreviewOptions & DeploymentOptions, terminal: Terminal): Result {
   const subscription = givenPolicy(options.policy, '');
   const queue = givenPolicy(options.queuePolicy, 'queue.');
   const refusal = combineRefusals([subscription, queue]);
   if (refusal !== undefined) {
     reportInvalid('The retry policy', refusal, options.json === true, terminal);
-    return;
+    return undefined;
   }
   const inForce = policyInForce({
     subscription: subscription.policy,
@@ -77,7 +76,7 @@ function preview(options: PreviewOptions, terminal: Terminal): void {
   const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
   const { source, policy } = inForce;
   const json = { source, policy, retries: retrySchedule(policy), totalSeconds: totalSeconds(policy) };
-  terminal.printResult(options, json, () => describeSchedule(inForce, overridden));
+  return [json, () => describeSchedule(inForce, overridden)];
 }
 
 /** The faults of both policies under one code; invalid JSON takes precedence. */

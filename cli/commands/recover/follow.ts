@@ -175,7 +175,7 @@ async function printReports(
   const [only] = reports;
   if (reports.length === 1 && only !== undefined) return printReport(only, api, options, terminal);
   if (options.json !== true) terminal.print(summaryLines(reports).join('\n'));
-  else for (const report of reports) terminal.printResult(options, toJson(report), () => '');
+  else reports.map(toJson).forEach(terminal.printJson);
 }
 
 export async function printReport(

@@ -150,7 +150,7 @@ async function startEverywhere(
 
 function printStarted(started: readonly RecoveryView[], options: Options, terminal: Terminal): void {
   if (options.json === true) {
-    for (const recovery of started) terminal.printResult(options, recovery, () => '');
+    started.forEach(terminal.printJson);
     return;
   }
   const rows = started.map(({ queue, id }) => [printable(queue), printable(id)]);

@@ -1,13 +1,12 @@
 import type { CloudFormation } from '@aws-sdk/client-cloudformation';
-import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
 import { ONE_WAY_CHANGES, type OneWayChange } from '../../../shared/adapters/dynamodb/one-way-changes.ts';
 import { locateInAws, stackNamed } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { collect, option } from '../../options/arguments.ts';
-import { addMore, parseDeployment } from '../../options/deployment-options.ts';
+import { standalone } from '../../options/deployed.ts';
+import { parseDeployment } from '../../options/deployment-options.ts';
 import { tableLines } from '../../output/list.ts';
-import type { Terminal } from '../../terminal.ts';
 import { type NewStack, readAssembly, synthesise } from './assembly.ts';
 import { previewChanges } from './change-set.ts';
 import {
@@ -23,7 +22,6 @@ import {
 
 type Options = {
   check?: true;
-  json?: true;
   static?: true;
   deployment?: string;
   templates?: string;
@@ -33,7 +31,21 @@ type Options = {
 
 const DEPLOY = 'npx cdk deploy --all';
 
-const MORE = `
+/** `posthaste upgrade` */
+export const upgrade = standalone<Options>({
+  options: [
+    option('--check', 'say what would change; required, because the CDK does the upgrade'),
+    option('--deployment <NAME>', 'check the deployment in AWS of this name', parseDeployment),
+    option('--templates <FOLDER>', 'read the new templates from this output of cdk synth').conflicts([
+      'app',
+      'context',
+    ]),
+    option('--app <COMMAND>', 'synthesise the CDK app that this command runs'),
+    option('-c, --context <KEY=VALUE>', 'context for cdk synth; repeatable', collect(String)),
+    option('--static', 'compare templates only, without change sets'),
+  ],
+  json: 'versions, changes by stack, losses, one-way changes',
+  more: `
 Compares the stacks of a deployment in AWS with those of the CDK app in the
 current folder, which it synthesises. Nothing is deployed. CloudFormation itself
 says what it would replace: the command creates a change set for each stack and
@@ -45,32 +57,15 @@ and other resources with data only.
 Exit status: 0 if nothing with data is replaced or removed, otherwise 1.
 
 To upgrade: ${DEPLOY}
-`;
-
-/** `posthaste upgrade` */
-export function addUpgrade(command: Command, terminal: Terminal): void {
-  command
-    .option('--check', 'say what would change; required, because the CDK does the upgrade')
-    .option('--deployment <NAME>', 'check the deployment in AWS of this name', parseDeployment)
-    .addOption(
-      option('--templates <FOLDER>', 'read the new templates from this output of cdk synth').conflicts([
-        'app',
-        'context',
-      ]),
-    )
-    .option('--app <COMMAND>', 'synthesise the CDK app that this command runs')
-    .option('-c, --context <KEY=VALUE>', 'context for cdk synth; repeatable', collect(String))
-    .option('--static', 'compare templates only, without change sets')
-    .option('--json', 'print JSON: versions, changes by stack, losses, one-way changes')
-    .action(async (options: Options) => {
-      if (options.check !== true)
-        command.error(`error: only --check exists. To upgrade, run it first, then: ${DEPLOY}`);
-      const report = await terminal.untilInterrupted((signal) => check(options, terminal.env, signal));
-      terminal.printResult(options, report, () => reportText(report));
-      terminal.exitStatus = report.losses.length === 0 ? 0 : 1;
-    });
-  addMore(command, MORE, ['upgrade --check', 'upgrade --check --templates cdk.out --json']);
-}
+`,
+  examples: ['upgrade --check', 'upgrade --check --templates cdk.out --json'],
+  run: async ({ options, terminal, refuse }) => {
+    if (options.check !== true) refuse(`only --check exists. To upgrade, run it first, then: ${DEPLOY}`);
+    const report = await terminal.untilInterrupted((signal) => check(options, terminal.env, signal));
+    terminal.exitStatus = report.losses.length === 0 ? 0 : 1;
+    return [report, () => reportText(report)];
+  },
+});
 
 type StackReport = {
   stack: string;

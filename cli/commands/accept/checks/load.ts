@@ -1,10 +1,9 @@
 import type { GetMetricDataInput, GetMetricDataOutput, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
-import { Command } from 'commander';
 import * as z from 'zod';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import { listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
 import { MINUTE_MS } from '../../../../shared/domain/duration.ts';
-import { addPlanOptions, buildPlan, DAYS_A_MONTH, type PlanOptions, SECONDS_A_DAY } from '../../plan/load.ts';
+import { buildPlan, DAYS_A_MONTH, parsePlanOptions, SECONDS_A_DAY } from '../../plan/load.ts';
 import { type Bill, computePlan } from '../../plan/planned.ts';
 import { builtInPrices, computeCost, type Priced, type RegionPrices } from '../../plan/prices.ts';
 import { type Check, isNotPermitted, passed } from '../check.ts';
@@ -84,10 +83,7 @@ export function describeBill(count: number, took: number, quantities: Quantities
 }
 
 function planBill(perDay: number): Bill {
-  const given = ['--messages-per-day', String(perDay)];
-  const { region: _, ...load } = addPlanOptions(new Command())
-    .parse(given, { from: 'user' })
-    .opts<PlanOptions>();
+  const { region: _, ...load } = parsePlanOptions(['--messages-per-day', String(perDay)]);
   return computePlan(buildPlan(load), PRICES).bill;
 }
 
