@@ -86,10 +86,7 @@ function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
   const { title, accent, frame_ancestors: origins } = opened.session;
   const api = useMemo(() => portalClient(opened, onEnd), [opened]);
   const page = useMemo(
-    (): PageContext => ({
-      ...{ api, site: title, polling: POLLING },
-      ...{ explain: portalWords, freshness: new Map() },
-    }),
+    (): PageContext => ({ api, site: title, polling: POLLING, explain: portalWords, freshness: new Map() }),
     [api, title],
   );
   useEffect(() => {

@@ -15,18 +15,15 @@ import { LoadMore, Table, useMost } from '../parts/table.tsx';
 import { WindowFields, windowIn } from '../parts/windows.tsx';
 import { ResponseTimes } from './response-times.tsx';
 
-/** The deliveries of a subscription, by status and by the time of acceptance. `sent`: how many this page has added. */
-export function DeliveriesSection({
-  queue,
-  id,
-  sent,
-  aside,
-}: {
+type DeliveriesSectionProps = {
   queue: string;
   id: string;
   sent: number;
   aside?: ComponentChildren;
-}) {
+};
+
+/** The deliveries of a subscription, by status and by the time of acceptance. `sent`: how many this page has added. */
+export function DeliveriesSection({ queue, id, sent, aside }: DeliveriesSectionProps) {
   const { api } = usePage();
   const [status, setStatus] = useState('');
   const [window, setWindow] = useState(() => windowIn({}));

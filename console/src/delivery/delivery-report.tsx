@@ -109,15 +109,13 @@ function NextAttempt({ of: { dueAt, phase, waiting } }: { of: NonNullable<Delive
 
 type Planned = DeliveryDetail['planned'][number];
 
-function PlannedRetries({
-  planned,
-  now,
-  isPaused,
-}: {
+type PlannedRetriesProps = {
   planned: readonly Planned[];
   now: number;
   isPaused: boolean;
-}) {
+};
+
+function PlannedRetries({ planned, now, isPaused }: PlannedRetriesProps) {
   if (planned.length === 0) return null;
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },

@@ -50,17 +50,14 @@ export function DeliveryView({
   );
 }
 
-function DeliveryActions({
-  address,
-  isOpen,
-  canCancel,
-  onDone,
-}: {
+type DeliveryActionsProps = {
   address: DeliveryAddress;
   isOpen: boolean;
   canCancel: boolean;
   onDone: () => void;
-}) {
+};
+
+function DeliveryActions({ address, isOpen, canCancel, onDone }: DeliveryActionsProps) {
   const { api } = usePage();
   const retry = useAction(() => api.call(retryDelivery, deliveryPath(address)).then(onDone));
   const cancel = useAction(() => api.call(cancelDelivery, deliveryPath(address)).then(onDone));

@@ -3,18 +3,15 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { CheckField, type Control, InputField } from './fields.tsx';
 import { Notice } from './loaded.tsx';
 
-/** The URL and the name of a subscription in its form, with a warning where the subscriber `moves` to another origin. */
-export function AddressFields({
-  subscriber,
-  name,
-  hint,
-  move,
-}: {
+type AddressFieldsProps = {
   subscriber: Control;
   name: Control;
   hint?: string | undefined;
   move?: Move | undefined;
-}) {
+};
+
+/** The URL and the name of a subscription in its form, with a warning where the subscriber `moves` to another origin. */
+export function AddressFields({ subscriber, name, hint, move }: AddressFieldsProps) {
   return (
     <>
       <InputField

@@ -7,18 +7,15 @@ import { axisTime, durationText } from './time-text.ts';
 /** Builds the options from the colours of the current theme. */
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
 
-/** A uPlot chart; the library loads with the first chart. `label` is the text alternative. */
-export function Chart({
-  options,
-  data,
-  height,
-  label,
-}: {
+type ChartProps = {
   options: ChartOptions;
   data: uPlot.AlignedData;
   height: number;
   label: string;
-}) {
+};
+
+/** A uPlot chart; the library loads with the first chart. `label` is the text alternative. */
+export function Chart({ options, data, height, label }: ChartProps) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const theme = useTheme();
   const chart = useRef<uPlot | undefined>(undefined);
@@ -78,18 +75,15 @@ const SHORTEST = 60;
 
 type SeriesIn = (colour: (name: string) => string) => uPlot.Series[];
 
-/** Options of a chart without legend and cursor. */
-export function plainChart({
-  x,
-  y,
-  scales,
-  series,
-}: {
+type plainChartProps = {
   x: uPlot.Axis;
   y: uPlot.Axis;
   scales: uPlot.Scales;
   series: SeriesIn;
-}): ChartOptions {
+};
+
+/** Options of a chart without legend and cursor. */
+export function plainChart({ x, y, scales, series }: plainChartProps): ChartOptions {
   return (colour) => {
     const axis = { stroke: colour('muted'), grid: { stroke: colour('line') } };
     return {
@@ -105,18 +99,15 @@ export function plainChart({
   };
 }
 
-/** Options of a chart over time. `valueText`: labels of the values; `range`: of the largest value; `steps`: of the labels. */
-export function timeChart({
-  valueText,
-  range,
-  steps,
-  series,
-}: {
+type timeChartProps = {
   valueText: (value: number) => string;
   range: (most: number) => number;
   steps?: number[];
   series: SeriesIn;
-}): ChartOptions {
+};
+
+/** Options of a chart over time. `valueText`: labels of the values; `range`: of the largest value; `steps`: of the labels. */
+export function timeChart({ valueText, range, steps, series }: timeChartProps): ChartOptions {
   return plainChart({
     x: {
       space: 96,

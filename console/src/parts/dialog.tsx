@@ -47,18 +47,15 @@ export function DialogButton({
   );
 }
 
-/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
-export function Dialog({
-  title,
-  wide = false,
-  onClose,
-  children,
-}: {
+type DialogProps = {
   title: string;
   wide?: boolean;
   onClose: () => void;
   children: ComponentChildren;
-}) {
+};
+
+/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
+export function Dialog({ title, wide = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import type { Faults } from '../api/failure-words.ts';
 
 /** The text of a field for a stored value; empty for one that is no text, number or boolean. */
 export function toFieldText(value: unknown): string {
@@ -37,7 +38,10 @@ export function eventTypesIn(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** The draft of a form, and a setter for each of its fields. `onChange`: called after each change. */
+/**
+ * The draft of a form, a setter for each of its fields, and the control of a field with its fault. `onChange`: called after
+ * each change.
+ */
 export function useDraft<Draft>(initial: Draft, onChange: () => void) {
   const [draft, setDraft] = useState(initial);
   const change =
@@ -46,7 +50,12 @@ export function useDraft<Draft>(initial: Draft, onChange: () => void) {
       setDraft({ ...draft, [name]: value });
       onChange();
     };
-  return { draft, change };
+  const control = <Name extends keyof Draft & string>(name: Name, faults: Faults) => ({
+    value: draft[name],
+    fault: faults.get(name),
+    onValue: change(name),
+  });
+  return { draft, change, control };
 }
 
 type Labelled = { label: string; hint?: ComponentChildren; fault?: string | undefined };
@@ -128,18 +137,15 @@ export function InputField({
   );
 }
 
-/** A check box with its label beside it, and a description below that. */
-export function CheckField({
-  label,
-  description,
-  checked,
-  onChecked,
-}: {
+type CheckFieldProps = {
   label: ComponentChildren;
   description?: string | undefined;
   checked: boolean;
   onChecked: (checked: boolean) => void;
-}) {
+};
+
+/** A check box with its label beside it, and a description below that. */
+export function CheckField({ label, description, checked, onChecked }: CheckFieldProps) {
   return (
     <label class="check">
       <input

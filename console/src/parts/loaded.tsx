@@ -7,19 +7,17 @@ import { usePage } from '../live/page-context.tsx';
 import { type Loading, useLiveCall } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
 
+type LoadedProps<Value> = {
+  live: Loading<Value>;
+  lines?: number;
+  children: (value: Value) => ComponentChildren;
+};
+
 /**
  * Shows a polled value, below the failure if the last poll failed. Until it loads, a skeleton of `lines` lines
  * reserves the space, so that the layout does not shift.
  */
-export function Loaded<Value>({
-  live,
-  lines = 4,
-  children,
-}: {
-  live: Loading<Value>;
-  lines?: number;
-  children: (value: Value) => ComponentChildren;
-}) {
+export function Loaded<Value>({ live, lines = 4, children }: LoadedProps<Value>) {
   const { value, failure } = live;
   if (value === undefined && failure === undefined) return <Skeleton lines={lines} />;
   return (
@@ -88,16 +86,14 @@ function deadText(health: Health | undefined): string {
 
 type Tone = 'plain' | 'warning' | 'danger' | 'success';
 
-/** A highlighted message. Screen readers announce a danger immediately and other tones politely. */
-export function Notice({
-  tone = 'plain',
-  title,
-  children,
-}: {
+type NoticeProps = {
   tone?: Tone;
   title: ComponentChildren;
   children?: ComponentChildren;
-}) {
+};
+
+/** A highlighted message. Screen readers announce a danger immediately and other tones politely. */
+export function Notice({ tone = 'plain', title, children }: NoticeProps) {
   return (
     <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
       <p class="notice-title">{title}</p>

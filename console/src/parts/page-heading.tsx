@@ -3,16 +3,14 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { usePage } from '../live/page-context.tsx';
 import { hrefTo } from '../route.ts';
 
-/** A part of a page with a heading. */
-export function Section({
-  title,
-  aside,
-  children,
-}: {
+type SectionProps = {
   title: string;
   aside?: ComponentChildren;
   children: ComponentChildren;
-}) {
+};
+
+/** A part of a page with a heading. */
+export function Section({ title, aside, children }: SectionProps) {
   const id = useId();
   return (
     <section class="section" aria-labelledby={id}>
@@ -25,16 +23,14 @@ export function Section({
   );
 }
 
-/** A bar of links, one of which can be `current`: the page, or a choice on it. */
-export function LinkBar({
-  kind,
-  label,
-  links,
-}: {
+type LinkBarProps = {
   kind: 'pages' | 'tabs' | 'choices-bar';
   label: string;
   links: readonly (readonly [text: string, href: string, current: boolean])[];
-}) {
+};
+
+/** A bar of links, one of which can be `current`: the page, or a choice on it. */
+export function LinkBar({ kind, label, links }: LinkBarProps) {
   return (
     <nav class={kind} aria-label={label}>
       {links.map(([text, href, current]) => (
@@ -56,21 +52,17 @@ export function crumbTo(queue: string): Crumb {
   return { text: queue, href: hrefTo({ page: 'queue', queue }) };
 }
 
-/** The heading of a page. It also sets the window title, and takes the focus when the page opens. */
-export function PageHeading({
-  title,
-  crumbs = [],
-  kind,
-  id,
-  children,
-}: {
+type PageHeadingProps = {
   title: string;
   crumbs?: readonly Crumb[];
   kind?: string;
   /** Shown below a title that is a name. */
   id?: string | undefined;
   children?: ComponentChildren;
-}) {
+};
+
+/** The heading of a page. It also sets the window title, and takes the focus when the page opens. */
+export function PageHeading({ title, crumbs = [], kind, id, children }: PageHeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { site } = usePage();
   useEffect(() => {

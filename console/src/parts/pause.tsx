@@ -17,20 +17,16 @@ import { CloseButton, Form, useClose } from './form.tsx';
 import { Notice } from './loaded.tsx';
 import { TimeField } from './windows.tsx';
 
-/** The buttons that pause a queue or one of its subscriptions, and resume it. `name`: what gets no requests. */
-export function PauseButtons({
-  queue,
-  subscription,
-  name,
-  isPaused,
-  onDone,
-}: {
+type PauseButtonsProps = {
   queue: string;
   subscription?: string;
   name: string;
   isPaused: boolean;
   onDone: () => void;
-}) {
+};
+
+/** The buttons that pause a queue or one of its subscriptions, and resume it. `name`: what gets no requests. */
+export function PauseButtons({ queue, subscription, name, isPaused, onDone }: PauseButtonsProps) {
   const { api } = usePage();
   const [stopped, setStopped] = useState<Stopped>();
   const pause = async (body: PauseBody): Promise<void> => {
@@ -120,16 +116,14 @@ function ResumeForm({ resume }: { resume: (body: ResumeBody) => Promise<void> })
   );
 }
 
-/** Says how long requests can still go out after a stop. `stopped`: undefined to show nothing. */
-export function StoppedDialog({
-  title,
-  stopped,
-  setStopped,
-}: {
+type StoppedDialogProps = {
   title: string;
   stopped: Stopped | undefined;
   setStopped: (none: undefined) => void;
-}) {
+};
+
+/** Says how long requests can still go out after a stop. `stopped`: undefined to show nothing. */
+export function StoppedDialog({ title, stopped, setStopped }: StoppedDialogProps) {
   const seconds = stopped?.requests_end_within_seconds;
   if (seconds === undefined) return null;
   return (

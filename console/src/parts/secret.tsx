@@ -8,20 +8,17 @@ import { SelectField } from './fields.tsx';
 import { Button, CopyButton, Form, useClose } from './form.tsx';
 import { Notice } from './loaded.tsx';
 
-/** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
-export function NewSecret({
-  what,
-  secret,
-  onDone,
-  children,
-}: {
+type NewSecretProps = {
   /** Its name in “This is the …”. */
   what: string;
   secret: string;
   /** By default it closes. */
   onDone?: () => void;
   children?: ComponentChildren;
-}) {
+};
+
+/** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
+export function NewSecret({ what, secret, onDone, children }: NewSecretProps) {
   const close = useClose();
   return (
     <div class="stack">
@@ -44,16 +41,14 @@ const GRACES = [
   ['0', 'no time: it expires now'],
 ] as const;
 
-/** `children`: a note in the form. */
-export function RotateSecret({
-  queue,
-  id,
-  children,
-}: {
+type RotateSecretProps = {
   queue: string;
   id: string;
   children?: ComponentChildren;
-}) {
+};
+
+/** `children`: a note in the form. */
+export function RotateSecret({ queue, id, children }: RotateSecretProps) {
   const { api } = usePage();
   const [grace, setGrace] = useState<string>(GRACES[0][0]);
   const { action, run } = useAction(() =>

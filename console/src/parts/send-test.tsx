@@ -16,14 +16,7 @@ export type Example = { name: string; example?: unknown };
 
 const TEST_DATA = '{"test": true}';
 
-/** Sends a test message to one subscription and shows the response. */
-export function SendTest({
-  queue,
-  id,
-  examples = [],
-  seesDeliveries = true,
-  onSent,
-}: {
+type SendTestProps = {
   queue: string;
   id: string;
   /** To choose the type and the data from. */
@@ -31,7 +24,10 @@ export function SendTest({
   /** False: the result is what the API shows at first. */
   seesDeliveries?: boolean;
   onSent: () => void;
-}) {
+};
+
+/** Sends a test message to one subscription and shows the response. */
+export function SendTest({ queue, id, examples = [], seesDeliveries = true, onSent }: SendTestProps) {
   const { api } = usePage();
   const [type, setType] = useState('');
   const [data, setData] = useState(TEST_DATA);

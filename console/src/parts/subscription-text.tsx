@@ -82,17 +82,15 @@ export function SubscriptionLink({ queue, id, name, subscriber }: Linked) {
 
 type Linked = { queue: string; id: string; name?: string | undefined; subscriber?: string | undefined };
 
-/** The URL, the state and further `facts` of a subscription, and why its requests are slowed. */
-export function SubscriberFacts({
-  of,
-  waiting,
-  facts,
-}: {
+type SubscriberFactsProps = {
   of: SubscriptionView;
   /** How many deliveries wait, and why. */
   waiting: ComponentChildren;
   facts: Parameters<typeof Facts>[0]['facts'];
-}) {
+};
+
+/** The URL, the state and further `facts` of a subscription, and why its requests are slowed. */
+export function SubscriberFacts({ of, waiting, facts }: SubscriberFactsProps) {
   const { subscriber, paused, failing, previousSecretExpiresAt: previousEnd } = of;
   return (
     <>

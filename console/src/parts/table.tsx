@@ -12,18 +12,7 @@ export type Column<Row> = {
   wide?: boolean;
 };
 
-/**
- * A table; on a narrow screen a list of cards, each cell with the head of its column. The roles are explicit because
- * CSS that changes the display of a table removes them for screen readers.
- */
-export function Table<Row>({
-  caption,
-  columns,
-  rows,
-  keyOf,
-  rowClass,
-  empty,
-}: {
+type TableProps<Row> = {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
@@ -31,7 +20,13 @@ export function Table<Row>({
   rowClass?: (row: Row) => string | undefined;
   /** In place of a table without rows. @default its head */
   empty?: ComponentChildren;
-}) {
+};
+
+/**
+ * A table; on a narrow screen a list of cards, each cell with the head of its column. The roles are explicit because
+ * CSS that changes the display of a table removes them for screen readers.
+ */
+export function Table<Row>({ caption, columns, rows, keyOf, rowClass, empty }: TableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return empty;
   return (
     <table class="table" role="table">

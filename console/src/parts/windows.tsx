@@ -54,17 +54,15 @@ const PRESETS = [
   ['7 days', 7 * DAY_MS],
 ] as const;
 
-/** Chooses a window of acceptance times, in the time zone of the browser. */
-export function WindowFields({
-  window: { since, until },
-  onChange,
-  children,
-}: {
+type WindowFieldsProps = {
   window: TimeWindow;
   onChange: (window: TimeWindow) => void;
   /** Further fields. */
   children?: ComponentChildren;
-}) {
+};
+
+/** Chooses a window of acceptance times, in the time zone of the browser. */
+export function WindowFields({ window: { since, until }, onChange, children }: WindowFieldsProps) {
   return (
     <div class="window-fields">
       <TimeField
@@ -91,18 +89,15 @@ export function WindowFields({
 /** A year that is being typed begins with zeros. */
 const EARLIEST = '1970-01-01T00:00';
 
-/** A labelled time in the time zone of the browser, to the minute. Milliseconds since the epoch. */
-export function TimeField({
-  label,
-  required = false,
-  time,
-  onTime,
-}: {
+type TimeFieldProps = {
   label: string;
   required?: boolean;
   time: number | undefined;
   onTime: (time: number | undefined) => void;
-}) {
+};
+
+/** A labelled time in the time zone of the browser, to the minute. Milliseconds since the epoch. */
+export function TimeField({ label, required = false, time, onTime }: TimeFieldProps) {
   const [typed, setTyped] = useState<string>();
   return (
     <Field label={label}>

@@ -102,16 +102,14 @@ function moveFocus(box: HTMLElement | null, by: number): void {
 
 const MAX_SHOWN = 20;
 
-/** What a search has found so far, as groups of links below the box. `queue`: that of the current page. */
-function SearchResults({
-  text,
-  queue,
-  onClose,
-}: {
+type SearchResultsProps = {
   text: string;
   queue: string | undefined;
   onClose: () => void;
-}) {
+};
+
+/** What a search has found so far, as groups of links below the box. `queue`: that of the current page. */
+function SearchResults({ text, queue, onClose }: SearchResultsProps) {
   const { api } = useConsole();
   const [found, setFound] = useState<Found>();
   const [failure, setFailure] = useState<unknown>();
@@ -197,15 +195,13 @@ function TimeGroup({ time, found }: { time: SoughtTime; found: Found }) {
   );
 }
 
-function Group<Item>({
-  title,
-  items,
-  children,
-}: {
+type GroupProps<Item> = {
   title: string;
   items: readonly Item[];
   children: (item: Item) => ComponentChildren;
-}) {
+};
+
+function Group<Item>({ title, items, children }: GroupProps<Item>) {
   const id = useId();
   if (items.length === 0) return null;
   return (

@@ -70,16 +70,14 @@ export function QueueStatistics({
   );
 }
 
-/** Charts of what happened over time. `queues`: how many queues it sums up. */
-export function StatisticsCharts({
-  summary,
-  window,
-  queues = 1,
-}: {
+type StatisticsChartsProps = {
   summary: Summary;
   window: WindowName;
   queues?: number;
-}) {
+};
+
+/** Charts of what happened over time. `queues`: how many queues it sums up. */
+export function StatisticsCharts({ summary, window, queues = 1 }: StatisticsChartsProps) {
   const series = useMemo(() => buildSeries(summary), [summary]);
   const { total } = summary;
   if (total.messages + total.attempts === 0) return <Empty title="No message and no attempt in this time" />;

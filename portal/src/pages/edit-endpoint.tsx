@@ -100,7 +100,7 @@ function EndpointForm({
   const { can, limits } = portal;
   const hints = hintsFor(limits);
   const stored = before === undefined ? newEndpoint(portal) : endpointDraft(before, portal);
-  const { draft, change } = useDraft(stored, reset);
+  const { draft, change, control } = useDraft(stored, reset);
   const moves = isMove(before, draft);
   // A new secret would not be shown.
   const [keepSecret, setKeepSecret] = useState(!can('secrets'));
@@ -108,11 +108,7 @@ function EndpointForm({
   const rejected = rejectedFields(action);
   const faults = faultsByField(rejected, ENDPOINT_FIELDS);
   const own = isChecked ? typesFault(draft) : undefined;
-  const field = (name: 'subscriber' | 'name' | 'max_per_second') => ({
-    value: draft[name],
-    fault: faults.get(name),
-    onValue: change(name),
-  });
+  const field = (name: 'subscriber' | 'name' | 'max_per_second') => control(name, faults);
   return (
     <Form
       action={action}

@@ -8,16 +8,14 @@ import { usePortal } from '../portal-context.tsx';
 /** More types get a field to find one. */
 const MANY = 12;
 
-/** Chooses events from the catalogue, or all of them. `chosen`: undefined for all. */
-export function EventPicker({
-  chosen,
-  fault,
-  onChosen,
-}: {
+type EventPickerProps = {
   chosen: readonly string[] | undefined;
   fault: string | undefined;
   onChosen: (types: readonly string[] | undefined) => void;
-}) {
+};
+
+/** Chooses events from the catalogue, or all of them. `chosen`: undefined for all. */
+export function EventPicker({ chosen, fault, onChosen }: EventPickerProps) {
   const { catalogue, event_types: allowed } = usePortal();
   const { value: described = [] } = catalogue;
   const [text, setText] = useState('');

@@ -20,19 +20,16 @@ import type { Faults } from '../../api/failure-words.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { CheckField, InputField, numberIn, SelectField } from '../../parts/fields.tsx';
 
-/** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
-export function PolicyField({
-  none,
-  choice,
-  rejected,
-  onChoice,
-}: {
+type PolicyFieldProps = {
   none: string;
   choice: PolicyChoice;
   /** Fields that the API rejected. */
   rejected: readonly FieldError[];
   onChoice: (choice: PolicyChoice) => void;
-}) {
+};
+
+/** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
+export function PolicyField({ none, choice, rejected, onChoice }: PolicyFieldProps) {
   const checked = policyIn(choice);
   const faults = checked.ok
     ? indexFaults(rejected.filter(({ field }) => field.includes('_retry_policy')))
@@ -83,16 +80,14 @@ const PHASES: readonly (readonly [title: string, ...fields: (readonly [field: Fi
   ],
 ];
 
-/** A control for each field of a policy. An empty control shows the default as its placeholder. */
-export function PolicyControls({
-  draft,
-  faults,
-  onChange,
-}: {
+type PolicyControlsProps = {
   draft: Draft;
   faults: Faults;
   onChange: (field: Field, text: string) => void;
-}) {
+};
+
+/** A control for each field of a policy. An empty control shows the default as its placeholder. */
+export function PolicyControls({ draft, faults, onChange }: PolicyControlsProps) {
   const control = (name: Field, label: string) => ({
     label,
     value: draft[name],

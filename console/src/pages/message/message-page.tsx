@@ -274,16 +274,14 @@ function SendMessage(props: SendTo) {
   );
 }
 
-/** The verdict is about the time of the message; the subscription may be enabled by now. */
-function IfEnabled({
-  queue,
-  subscription,
-  children,
-}: {
+type IfEnabledProps = {
   queue: string;
   subscription: string;
   children: ComponentChildren;
-}) {
+};
+
+/** The verdict is about the time of the message; the subscription may be enabled by now. */
+function IfEnabled({ queue, subscription, children }: IfEnabledProps) {
   const { value } = useLiveCall(getSubscription, { path: { queue, subscription } });
   if (value === undefined) return null;
   if (value.disabled === undefined) return children;

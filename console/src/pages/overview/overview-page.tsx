@@ -131,15 +131,13 @@ function Unread({ queues, listFailure }: { queues: readonly ShownQueue[]; listFa
   );
 }
 
-function OverTime({
-  queues,
-  window,
-  onWindow,
-}: {
+type OverTimeProps = {
   queues: readonly ShownQueue[];
   window: WindowName;
   onWindow: (window: WindowName) => void;
-}) {
+};
+
+function OverTime({ queues, window, onWindow }: OverTimeProps) {
   if (queues.length === 0) return null;
   const known = queues.flatMap(({ value }) => value ?? []);
   const { summary } = sumFigures(known);
@@ -183,16 +181,14 @@ type Figures = Loading<QueueFigures>;
 
 const UNREAD: Figures = { value: undefined, failure: undefined };
 
-/** Polls a queue and reports its figures, by its name and the window, to the parent. Renders nothing. */
-function QueueWatch({
-  queue,
-  window,
-  onFigures,
-}: {
+type QueueWatchProps = {
   queue: string;
   window: WindowName;
   onFigures: (key: string, figures: Figures) => void;
-}): null {
+};
+
+/** Polls a queue and reports its figures, by its name and the window, to the parent. Renders nothing. */
+function QueueWatch({ queue, window, onFigures }: QueueWatchProps): null {
   const { api } = useConsole();
   const key = `${queue}/${window}`;
   const { value, failure } = useLive(`figures/${key}`, async (signal) =>
@@ -204,16 +200,14 @@ function QueueWatch({
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
-/** The totals of the queues on this page. `queues`: undefined until they have loaded. */
-function Totals({
-  queues,
-  window,
-  health,
-}: {
+type TotalsProps = {
   queues: { shown: readonly ShownQueue[]; more: boolean } | undefined;
   window: WindowName;
   health: Live<Health>;
-}) {
+};
+
+/** The totals of the queues on this page. `queues`: undefined until they have loaded. */
+function Totals({ queues, window, health }: TotalsProps) {
   const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
   const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? buildTiles(sumFigures(known)) : LOADING_TILES;

@@ -24,21 +24,19 @@ import { Form, useClose } from '../../parts/form.tsx';
 import { hrefTo } from '../../route.ts';
 import { toChoice, type PolicyChoice, policyIn, PolicyField } from '../designer/policy-controls.tsx';
 
-/** The form that changes the metadata of a queue. */
-export function EditQueue({
-  queue,
-  metadata,
-  onDone,
-}: {
+type EditQueueProps = {
   queue: string;
   metadata: Metadata;
   onDone: () => void;
-}) {
+};
+
+/** The form that changes the metadata of a queue. */
+export function EditQueue({ queue, metadata, onDone }: EditQueueProps) {
   const { api } = useConsole();
   const close = useClose();
   // The page reads the queue again and again: the changes are those to what the form showed at first.
   const [before] = useState(() => queueDraft(metadata));
-  const { draft, change } = useDraft(before, () => reset());
+  const { draft, change, control } = useDraft(before, () => reset());
   const { action, run, reset } = useAction(async () => {
     const patch = queuePatch(before, draft);
     if (patch.length > 0) await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
@@ -48,11 +46,7 @@ export function EditQueue({
   const own = queueFaults(draft);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, 'others'), ...own]);
-  const field = (name: TextField | 'others') => ({
-    value: draft[name],
-    fault: faults.get(name),
-    onValue: change(name),
-  });
+  const field = (name: TextField | 'others') => control(name, faults);
   return (
     <Form action={action} ready={own.size === 0} verb="Save" onSubmit={run}>
       <PolicyField

@@ -29,18 +29,15 @@ export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: (
   );
 }
 
-/** A page about one queue, below its heading. `live`: what it shows, which fails where the queue does not exist. */
-export function PageOfQueue({
-  title,
-  queue,
-  live,
-  children,
-}: {
+type PageOfQueueProps = {
   title: string;
   queue: string;
   live: Pick<Live<unknown>, 'failure' | 'refresh'>;
   children: ComponentChildren;
-}) {
+};
+
+/** A page about one queue, below its heading. `live`: what it shows, which fails where the queue does not exist. */
+export function PageOfQueue({ title, queue, live, children }: PageOfQueueProps) {
   return (
     <>
       <PageHeading title={`${title} of ${queue}`} crumbs={[crumbTo(queue)]} />

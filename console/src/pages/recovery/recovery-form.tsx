@@ -19,17 +19,14 @@ import type { Query } from '../../route.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import type { ApiClient } from '../../../../api-client/api-client.ts';
 
-export function RecoveryForm({
-  queue,
-  query,
-  subscriptions,
-  onStarted,
-}: {
+type RecoveryFormProps = {
   queue: string;
   query: Query;
   subscriptions: readonly SubscriptionView[];
   onStarted: () => void;
-}) {
+};
+
+export function RecoveryForm({ queue, query, subscriptions, onStarted }: RecoveryFormProps) {
   const { api } = useConsole();
   const [initial] = useState((): Filter => {
     return { window: windowIn(query), subscription: query['subscription'] ?? '', status: undefined };

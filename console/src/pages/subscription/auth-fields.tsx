@@ -5,18 +5,15 @@ import type { Faults } from '../../api/failure-words.ts';
 import { InputField, SelectField } from '../../parts/fields.tsx';
 import { Notice } from '../../parts/loaded.tsx';
 
-/** How requests authenticate at the subscriber. `stored`: as the subscription has it. */
-export function AuthFields({
-  auth,
-  stored,
-  faults,
-  onAuth,
-}: {
+type AuthFieldsProps = {
   auth: AuthDraft;
   stored: AuthDraft;
   faults: Faults;
   onAuth: (auth: AuthDraft) => void;
-}) {
+};
+
+/** How requests authenticate at the subscriber. `stored`: as the subscription has it. */
+export function AuthFields({ auth, stored, faults, onAuth }: AuthFieldsProps) {
   return (
     <fieldset>
       <legend>Authentication</legend>

@@ -107,19 +107,17 @@ export function EditSubscription({
 /** What the form asks its owner to store. `keepSecret`: although the subscriber moves to another origin. */
 type SubscriptionEdit = { draft: SubscriptionDraft; keepSecret: boolean };
 
-/** The fields of a new subscription, or of an existing one (`before`). */
-function SubscriptionForm({
-  queue,
-  before,
-  saving: { action, run, reset },
-}: {
+type SubscriptionFormProps = {
   queue: string;
   before?: SubscriptionView;
   /** It is reset when the form differs from what was sent last. */
   saving: ReturnType<typeof useAction<[SubscriptionEdit], unknown>>;
-}) {
+};
+
+/** The fields of a new subscription, or of an existing one (`before`). */
+function SubscriptionForm({ queue, before, saving: { action, run, reset } }: SubscriptionFormProps) {
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
-  const { draft, change } = useDraft(stored, reset);
+  const { draft, change, control } = useDraft(stored, reset);
   const [keepSecret, setKeepSecret] = useState(false);
   const { api } = useConsole();
   const { value: offered } = useLoaded(() =>
@@ -129,11 +127,7 @@ function SubscriptionForm({
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
   const isMarked = areMarked(rejected, [...listFields(draft), '_retry_policy']);
-  const field = (name: (typeof TEXT_FIELDS)[number]) => ({
-    value: draft[name],
-    fault: faults.get(name),
-    onValue: change(name),
-  });
+  const field = (name: (typeof TEXT_FIELDS)[number]) => control(name, faults);
   return (
     <Form
       action={action}
@@ -231,16 +225,14 @@ function EventTypesField({
   );
 }
 
-/** The headers of each request to a subscriber, a row for each. */
-function HeaderFields({
-  headers,
-  faults,
-  onHeaders,
-}: {
+type HeaderFieldsProps = {
   headers: readonly Header[];
   faults: Faults;
   onHeaders: (headers: readonly Header[]) => void;
-}) {
+};
+
+/** The headers of each request to a subscriber, a row for each. */
+function HeaderFields({ headers, faults, onHeaders }: HeaderFieldsProps) {
   const change = (index: number, changed: Partial<Header>): void =>
     onHeaders(headers.map((header, at) => (at === index ? { ...header, ...changed } : header)));
   return (

@@ -15,16 +15,14 @@ const MOST = 20;
 /** Messages without data are passed over. */
 const MAX_READ = 200;
 
-/** Applies a filter to a recent message of the queue, or to pasted data. */
-export function FilterTester({
-  queue,
-  eventTypes,
-  filter,
-}: {
+type FilterTesterProps = {
   queue: string;
   eventTypes: readonly string[];
   filter: string;
-}) {
+};
+
+/** Applies a filter to a recent message of the queue, or to pasted data. */
+export function FilterTester({ queue, eventTypes, filter }: FilterTesterProps) {
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState('');
