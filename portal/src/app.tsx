@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useAction, useHash, useLoaded } from '../../console/src/live/hooks.ts';
+import { useAction, useHash } from '../../console/src/live/hooks.ts';
 import { type PageContext, PageProvider, usePage } from '../../console/src/live/page-context.tsx';
+import { useLive } from '../../console/src/live/use-live.ts';
 import { WorkButton } from '../../console/src/parts/form.tsx';
 import { PageFrame } from '../../console/src/parts/frame.tsx';
 import { LinkBar, PageHeading } from '../../console/src/parts/page-heading.tsx';
@@ -103,7 +104,7 @@ function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
 function Pages({ session }: { session: PortalSession }) {
   const { api } = usePage();
   const route = parsePortalRoute(useHash());
-  const catalogue = useLoaded(() => readCatalogue(api, session, false));
+  const catalogue = useLive('catalogue', () => readCatalogue(api, session, false), { once: true });
   const portal: PortalContext = { ...session, can: (one) => session.capabilities.includes(one), catalogue };
   return (
     <PortalProvider value={portal}>

@@ -258,14 +258,20 @@ inBrowser('the portal', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('says beside the choice of events why their names are missing, and takes typed ones', async () => {
+  it('says why the names of events are missing, takes typed ones, and offers all once they can be read', async () => {
     const { page } = await open({ queue: 'acme', capabilities: ['manage'] });
     await page.route('**/portal/api/event-types*', (route) => route.abort());
     await page.reload();
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     await page.getByLabel('All events, also those that are added later').uncheck();
     await page.getByText('The service cannot be reached.').waitFor();
-    await page.getByLabel('Names of events').waitFor();
+    await page.getByLabel('Names of events').pressSequentially('order.sent');
+    expect(await page.getByLabel('Names of events').inputValue()).toBe('order.sent');
+    await page.unroute('**/portal/api/event-types*');
+    await comeBack(page);
+    await page.getByLabel('order.created').waitFor();
+    expect(await page.getByLabel('order.sent').isChecked()).toBe(true);
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('says beside the test of an endpoint why the examples are missing', async () => {

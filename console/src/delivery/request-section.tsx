@@ -6,25 +6,27 @@ import { REDACTED } from '../../../shared/domain/subscription/credential-headers
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { usePage } from '../live/page-context.tsx';
-import { useLoaded } from '../live/hooks.ts';
+import { useLive } from '../live/use-live.ts';
 import { Loaded, Empty } from '../parts/loaded.tsx';
 import { Section } from '../parts/page-heading.tsx';
 import { SourceText } from '../parts/source-text.tsx';
 
 /**
- * The request of each attempt as far as it is known, as a command that repeats it. It is read once: the data can have
+ * The request of each attempt as far as it is known, as a command that repeats it. It is not polled: the data can have
  * 1 MiB.
  */
 export function RequestSection({ address }: { address: DeliveryAddress }) {
   const { api } = usePage();
   const { queue, messageId, subscriptionId } = address;
-  const live = useLoaded(async () => {
+  const load = async (signal: AbortSignal): Promise<KnownRequest> => {
+    const path = { queue, message: messageId, subscription: subscriptionId };
     const [subscription, { body }] = await Promise.all([
-      api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
-      api.call(getPayload, { path: { queue, message: messageId, subscription: subscriptionId } }),
+      api.call(getSubscription, { path, signal }),
+      api.call(getPayload, { path, signal }),
     ]);
     return knownRequest(subscription, messageId, body);
-  });
+  };
+  const live = useLive(`request/${JSON.stringify(address)}`, load, { once: true });
   return (
     <Section title="Request">
       {isNotFound(live.failure) ? (

@@ -4,9 +4,8 @@ import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { DeliveriesSection } from '../../../console/src/delivery/deliveries-section.tsx';
-import { useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLiveCall } from '../../../console/src/live/use-live.ts';
+import { useLive, useLiveCall } from '../../../console/src/live/use-live.ts';
 import { Button } from '../../../console/src/parts/form.tsx';
 import { Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
@@ -83,7 +82,7 @@ function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionV
 function SendExample({ id, onSent }: { id: string; onSent: () => void }) {
   const { api } = usePage();
   const portal = usePortal();
-  const examples = useLoaded(() => readCatalogue(api, portal, true));
+  const examples = useLive('examples', () => readCatalogue(api, portal, true), { once: true });
   const { value, failure } = examples;
   return (
     <Section title="Send an example">

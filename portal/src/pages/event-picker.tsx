@@ -21,7 +21,8 @@ export function EventPicker({ chosen, fault, onChosen }: EventPickerProps) {
   const [text, setText] = useState('');
   const listed = new Set(described.map(({ name }) => name));
   const others = (chosen ?? []).filter((name) => !listed.has(name));
-  const types = [...described, ...others.map((name): EventType => ({ name, group: 'Not in the catalogue' }))];
+  const unknown = others.map((name): EventType => ({ name, group: 'Not in the catalogue' }));
+  const types = described.length === 0 ? [] : [...described, ...unknown];
   return (
     <fieldset>
       <legend>Events</legend>

@@ -3,8 +3,7 @@ import { listQueues, putQueue } from '../../../../api-client/operations.ts';
 import { nearestNames } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useLoaded } from '../../live/hooks.ts';
-import { type Live, useLiveItems } from '../../live/use-live.ts';
+import { type Live, useLive, useLiveItems } from '../../live/use-live.ts';
 import { ActionButton } from '../../parts/form.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading } from '../../parts/page-heading.tsx';
@@ -13,7 +12,7 @@ import { hrefTo } from '../../route.ts';
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
 export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
-  const { value: [name] = [] } = useLoaded(() => nearestNames(api, queue));
+  const { value: [name] = [] } = useLive(`nearest/${queue}`, () => nearestNames(api, queue), { once: true });
   return (
     <Empty title={`There is no queue ${queue}.`}>
       {name === undefined ? null : (

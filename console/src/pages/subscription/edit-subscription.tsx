@@ -9,7 +9,8 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction, useLoaded } from '../../live/hooks.ts';
+import { useAction } from '../../live/hooks.ts';
+import { useLiveItems } from '../../live/use-live.ts';
 import { AddressFields, isMove } from '../../parts/address-fields.tsx';
 import {
   type Control,
@@ -119,10 +120,8 @@ function SubscriptionForm({ queue, before, saving: { action, run, reset } }: Sub
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
   const { draft, change, control } = useDraft(stored, reset);
   const [keepSecret, setKeepSecret] = useState(false);
-  const { api } = useConsole();
-  const { value: offered } = useLoaded(() =>
-    api.items(listEventTypesOfQueue, { path: { queue }, query: { detailed: false } }),
-  );
+  const given = { path: { queue }, query: { detailed: false } };
+  const { value: offered } = useLiveItems(listEventTypesOfQueue, given, { once: true });
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
