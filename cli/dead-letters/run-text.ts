@@ -46,9 +46,8 @@ export function hiddenFields(hidden: number, now: number): Hidden {
 /** A sentence on the messages that could not be seen; undefined if there are none. */
 export function hiddenSentence({ hidden, hiddenUntil }: Hidden): string | undefined {
   if (hiddenUntil === undefined) return undefined;
-  const [messages, verb] = [counted(hidden, 'message', 'messages'), hidden === 1 ? 'is' : 'are'];
   const time = clockTime(hiddenUntil).split(' ')[1] ?? '';
-  return `About ${messages} ${verb} hidden by another look until ${time} at the latest; repeat then.`;
+  return `About ${counted(hidden, 'message is', 'messages are')} hidden by another look until ${time} at the latest; repeat then.`;
 }
 
 /** For `catch`: what a run did before it failed, with advice. `what`: such as "The redrive". */

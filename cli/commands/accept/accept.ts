@@ -64,7 +64,28 @@ ${allChecks.map(({ id, title }) => `  ${id.padEnd(20)}  ${title}`).join('\n')}
 Exit status: 0 if no check failed, otherwise 1.
 `,
   examples: ['accept', 'accept --only phases --only signature', 'accept --within 60s --junit accept.xml'],
-  run: ({ options, terminal }) => runChosen(options, terminal),
+  run: async ({ options, terminal }) => {
+    const checks = choose(options);
+    // Loaded only here: completion and help would wait for the SDK.
+    const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
+    // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
+    await withProgress(terminal, async (signal, progress) => {
+      const opened = await openDeployment(options, terminal, signal);
+      const sqs = sqsClient(opened.deployment.client);
+      const receiver = await openReceiver(options, opened, sqs);
+      const world = await createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
+      announce(world, checks, options, terminal);
+      try {
+        const results = await runChecks(world, checks, createReport(checks, progress, options, terminal));
+        summarise(results, options, terminal);
+      } finally {
+        progress.clear();
+        await cleanUp(world, options, terminal);
+        await receiver.close();
+        sqs.destroy();
+      }
+    });
+  },
 });
 
 type Options = DeploymentOptions &
@@ -74,29 +95,6 @@ type Options = DeploymentOptions &
 function parseCheck(text: string): string {
   if (allChecks.some(({ id }) => id === text)) return text;
   throw new InvalidArgumentError(`Expected one of ${allChecks.map(({ id }) => id).join(', ')}.`);
-}
-
-async function runChosen(options: Options, terminal: Terminal): Promise<undefined> {
-  const checks = choose(options);
-  // Loaded only here: completion and help would wait for the SDK.
-  const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
-  // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
-  await withProgress(terminal, async (signal, progress) => {
-    const opened = await openDeployment(options, terminal, signal);
-    const sqs = sqsClient(opened.deployment.client);
-    const receiver = await openReceiver(options, opened, sqs);
-    const world = await createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
-    announce(world, checks, options, terminal);
-    try {
-      const results = await runChecks(world, checks, createReport(checks, progress, options, terminal));
-      summarise(results, options, terminal);
-    } finally {
-      progress.clear();
-      await cleanUp(world, options, terminal);
-      await receiver.close();
-      sqs.destroy();
-    }
-  });
 }
 
 function summarise(results: readonly Result[], { json, junit }: Options, terminal: Terminal): void {

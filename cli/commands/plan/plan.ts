@@ -1,14 +1,14 @@
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { reportInvalid } from '../../failure-report.ts';
-import { type Result, standalone } from '../../options/deployed.ts';
-import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { standalone } from '../../options/deployed.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { grouped, inWords } from '../../output/text.ts';
-import type { Terminal } from '../../terminal.ts';
 import { buildPlan, DAYS_A_MONTH, PLAN_OPTIONS, type PlanOptions } from './load.ts';
 import { type Bill, computePlan, type Line, type Outage, peakNames, type PlanResult } from './planned.ts';
 import { labels, regionPrices } from './prices.ts';
+
+const MAX_PRICES_BYTES = 1024 * 1024;
 
 /** `posthaste plan`: estimated cost and required quotas of a load. */
 export const plan = standalone<PlanOptions>({
@@ -26,27 +26,23 @@ Exit status: 0, or 2 if a value is invalid.
     'plan --messages-per-day 1000000 --pull-share 0.2 --api-requests-per-day 50000 --console-hours 8',
     'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
   ],
-  run: ({ options, terminal }) => computeAll(options, terminal),
+  run: async ({ options, terminal }) => {
+    const { region, prices: file, json, policy: text, outageHours, outageShare, ...load } = options;
+    const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
+    const prices = regionPrices(region, given);
+    const { policy, refusal } = givenPolicy(text, 'policy.');
+    // What commander cannot check: all faults together.
+    const fields = [refusal?.fields ?? [], prices.ok ? [] : prices.fields, outageFaults(options)].flat();
+    if (fields.length > 0 || !prices.ok) {
+      reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
+      return undefined;
+    }
+    const outage = buildOutage(load.fanOut, outageHours, outageShare);
+    const result = computePlan(buildPlan(load, policy), prices.value.prices, outage);
+    const sources = { region, pricesAsOf: prices.value.asOf };
+    return [{ ...result, ...sources }, () => planText(result, sources)];
+  },
 });
-
-const MAX_PRICES_BYTES = 1024 * 1024;
-
-async function computeAll(options: PlanOptions & DeploymentOptions, terminal: Terminal): Promise<Result> {
-  const { region, prices: file, json, policy: text, outageHours, outageShare, ...load } = options;
-  const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
-  const prices = regionPrices(region, given);
-  const { policy, refusal } = givenPolicy(text, 'policy.');
-  // What commander cannot check: all faults together.
-  const fields = [refusal?.fields ?? [], prices.ok ? [] : prices.fields, outageFaults(options)].flat();
-  if (fields.length > 0 || !prices.ok) {
-    reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
-    return undefined;
-  }
-  const outage = buildOutage(load.fanOut, outageHours, outageShare);
-  const result = computePlan(buildPlan(load, policy), prices.value.prices, outage);
-  const sources = { region, pricesAsOf: prices.value.asOf };
-  return [{ ...result, ...sources }, () => planText(result, sources)];
-}
 
 function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
   return outageShare !== undefined && outageHours === undefined

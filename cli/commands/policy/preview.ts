@@ -16,12 +16,10 @@ import { type Jitter, POLICY_PRESETS, type PresetName } from '../../../shared/do
 import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { reportInvalid } from '../../failure-report.ts';
 import { option } from '../../options/arguments.ts';
-import { group, type Result, standalone } from '../../options/deployed.ts';
-import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { group, standalone } from '../../options/deployed.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { inWords } from '../../output/text.ts';
-import type { Terminal } from '../../terminal.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string };
 
@@ -50,7 +48,24 @@ Exit status: 0, or 2 if a policy is invalid.
       'policy preview --policy patient',
       `policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
     ],
-    run: ({ options, terminal }) => preview(options, terminal),
+    run: ({ options, terminal }) => {
+      const subscription = givenPolicy(options.policy, '');
+      const queue = givenPolicy(options.queuePolicy, 'queue.');
+      const refusal = combineRefusals([subscription, queue]);
+      if (refusal !== undefined) {
+        reportInvalid('The retry policy', refusal, options.json === true, terminal);
+        return undefined;
+      }
+      const inForce = policyInForce({
+        subscription: subscription.policy,
+        queue: queue.policy,
+        defaults: DEFAULT_RETRY_POLICY,
+      });
+      const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
+      const { source, policy } = inForce;
+      const json = { source, policy, retries: retrySchedule(policy), totalSeconds: totalSeconds(policy) };
+      return [json, () => describeSchedule(inForce, overridden)];
+    },
   }),
 });
 
@@ -58,25 +73,6 @@ function presetRow(name: PresetName): string[] {
   const policy = RETRY_POLICY_PRESETS[name];
   const attempts = retrySchedule(policy).length + 1;
   return [name, String(attempts), inWords(totalSeconds(policy)), inWords(meanSeconds(policy))];
-}
-
-function preview(options: PreviewOptions & DeploymentOptions, terminal: Terminal): Result {
-  const subscription = givenPolicy(options.policy, '');
-  const queue = givenPolicy(options.queuePolicy, 'queue.');
-  const refusal = combineRefusals([subscription, queue]);
-  if (refusal !== undefined) {
-    reportInvalid('The retry policy', refusal, options.json === true, terminal);
-    return undefined;
-  }
-  const inForce = policyInForce({
-    subscription: subscription.policy,
-    queue: queue.policy,
-    defaults: DEFAULT_RETRY_POLICY,
-  });
-  const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
-  const { source, policy } = inForce;
-  const json = { source, policy, retries: retrySchedule(policy), totalSeconds: totalSeconds(policy) };
-  return [json, () => describeSchedule(inForce, overridden)];
 }
 
 /** The faults of both policies under one code; invalid JSON takes precedence. */

@@ -11,14 +11,7 @@ import { type Crumb, PageHeading } from '../parts/page-heading.tsx';
 import { DeliveryReport } from './delivery-report.tsx';
 import { RequestSection } from './request-section.tsx';
 
-/** The page of a delivery: its attempts, its request, and the buttons that retry and cancel it. */
-export function DeliveryView({
-  address,
-  crumbs,
-  canRetry = true,
-  isForOperator = true,
-  children,
-}: {
+type ViewProps = {
   address: DeliveryAddress;
   crumbs: readonly Crumb[];
   canRetry?: boolean;
@@ -26,7 +19,16 @@ export function DeliveryView({
   isForOperator?: boolean;
   /** Below the heading. */
   children?: ComponentChildren;
-}) {
+};
+
+/** The page of a delivery: its attempts, its request, and the buttons that retry and cancel it. */
+export function DeliveryView({
+  address,
+  crumbs,
+  canRetry = true,
+  isForOperator = true,
+  children,
+}: ViewProps) {
   const delivery = useLiveCall(getDelivery, deliveryPath(address));
   const { value } = delivery;
   return (

@@ -4,16 +4,7 @@ import { useAction } from '../live/hooks.ts';
 import { InputField } from './fields.tsx';
 import { Button, CloseProvider, Form, useClose } from './form.tsx';
 
-/** A button that opens a modal dialog. */
-export function DialogButton({
-  text,
-  what,
-  title = text,
-  kind,
-  wide = false,
-  onClose,
-  children,
-}: {
+type Opener = {
   text: string;
   /** For screen readers: what the button is for, where several have the same text. */
   what?: string;
@@ -23,7 +14,10 @@ export function DialogButton({
   wide?: boolean;
   onClose?: () => void;
   children: ComponentChildren;
-}) {
+};
+
+/** A button that opens a modal dialog. */
+export function DialogButton({ text, what, title = text, kind, wide = false, onClose, children }: Opener) {
   const [open, setOpen] = useState(false);
   return (
     <>

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Faults } from '../api/failure-words.ts';
 
@@ -143,6 +143,11 @@ type CheckFieldProps = {
   checked: boolean;
   onChecked: (checked: boolean) => void;
 };
+
+/** A labelled number, whose text `numberIn` reads. */
+export function NumberField(props: Omit<ComponentProps<typeof InputField>, 'inputMode'>) {
+  return <InputField {...props} inputMode="decimal" />;
+}
 
 /** A check box with its label beside it, and a description below that. */
 export function CheckField({ label, description, checked, onChecked }: CheckFieldProps) {

@@ -12,7 +12,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { usePage } from '../live/page-context.tsx';
 import { useAction } from '../live/hooks.ts';
 import { Dialog, DialogButton } from './dialog.tsx';
-import { InputField, numberIn, SelectField } from './fields.tsx';
+import { NumberField, numberIn, SelectField } from './fields.tsx';
 import { CloseButton, Form, useClose } from './form.tsx';
 import { Notice } from './loaded.tsx';
 import { TimeField } from './windows.tsx';
@@ -104,11 +104,10 @@ function ResumeForm({ resume }: { resume: (body: ResumeBody) => Promise<void> })
   return (
     <Form action={action} ready={!isWrong} verb="Resume" onSubmit={run}>
       <p>What waits is sent in the order of acceptance.</p>
-      <InputField
+      <NumberField
         label="Requests per second"
         hint={`Optional. By default the highest rate that is set, or else ${DEFAULT_RESUME_PER_SECOND}.`}
         fault={isWrong ? 'This is not a number.' : undefined}
-        inputMode="decimal"
         value={rate}
         onValue={setRate}
       />

@@ -5,7 +5,7 @@ import { areMarked, faultsByField, rejectedFields } from '../../../console/src/a
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { AddressFields, isMove } from '../../../console/src/parts/address-fields.tsx';
-import { InputField, useDraft } from '../../../console/src/parts/fields.tsx';
+import { NumberField, useDraft } from '../../../console/src/parts/fields.tsx';
 import { CloseProvider, Form, useClose } from '../../../console/src/parts/form.tsx';
 import { Section } from '../../../console/src/parts/page-heading.tsx';
 import { NewSecret } from '../../../console/src/parts/secret.tsx';
@@ -130,11 +130,10 @@ function EndpointForm({
         fault={own ?? faults.get('event_types')}
         onChosen={change('event_types')}
       />
-      <InputField
+      <NumberField
         {...field('max_per_second')}
         label="Maximum requests per second"
         hint={hints.rate}
-        inputMode="decimal"
         placeholder="no limit"
       />
     </Form>

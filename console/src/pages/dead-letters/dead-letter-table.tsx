@@ -20,17 +20,14 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 
-export function DeadLetterTable({
-  which,
-  look: { deadLetters, place },
-  chosen,
-  onChosen,
-}: {
+type Shown = {
   which: RedrivenQueue;
   look: DeadLetterLook;
   chosen: ReadonlySet<string>;
   onChosen: (chosen: ReadonlySet<string>) => void;
-}) {
+};
+
+export function DeadLetterTable({ which, look: { deadLetters, place }, chosen, onChosen }: Shown) {
   const now = useNow();
   const choose = (id: string, isChosen: boolean): void => {
     const others = [...chosen].filter((one) => one !== id);

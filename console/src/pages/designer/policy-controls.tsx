@@ -18,7 +18,7 @@ import {
 } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { scheduleText } from '../../parts/facts.tsx';
-import { CheckField, InputField, numberIn, SelectField } from '../../parts/fields.tsx';
+import { CheckField, InputField, NumberField, numberIn, SelectField } from '../../parts/fields.tsx';
 
 type PolicyFieldProps = {
   none: string;
@@ -95,12 +95,7 @@ export function PolicyControls({ draft, faults, onChange }: PolicyControlsProps)
     onValue: (text: string) => onChange(name, text),
   });
   const number = (name: Field, label: string) => (
-    <InputField
-      key={name}
-      {...control(name, label)}
-      inputMode="decimal"
-      placeholder={String(DEFAULT_RETRY_POLICY[name])}
-    />
+    <NumberField key={name} {...control(name, label)} placeholder={String(DEFAULT_RETRY_POLICY[name])} />
   );
   const choice = (name: 'jitter' | 'retry_backoff_function', label: string, words: readonly string[]) => (
     <SelectField

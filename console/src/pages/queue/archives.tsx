@@ -56,15 +56,9 @@ export function DeletedSubscriptions({ queue, onRestored }: { queue: string; onR
   );
 }
 
-function Deleted<Row extends Pick<ArchivedQueueView, 'deletedAt' | 'restorableUntil'>>({
-  title,
-  caption,
-  head,
-  rows,
-  keyOf,
-  labelOf,
-  restore,
-}: {
+type Times = Pick<ArchivedQueueView, 'deletedAt' | 'restorableUntil'>;
+
+type DeletedProps<Row> = {
   title: string;
   caption: string;
   head: string;
@@ -72,20 +66,20 @@ function Deleted<Row extends Pick<ArchivedQueueView, 'deletedAt' | 'restorableUn
   keyOf: (row: Row) => string;
   labelOf: (row: Row) => string;
   restore: (row: Row) => Promise<void>;
-}) {
-  if (rows.length === 0) return null;
+};
+
+function Deleted<Row extends Times>({ title, head, labelOf, restore, ...table }: DeletedProps<Row>) {
+  if (table.rows.length === 0) return null;
   return (
     <Section title={title}>
       <Table
-        caption={caption}
+        {...table}
         columns={[
           { head, wide: true, cell: labelOf },
           { head: 'Deleted', cell: ({ deletedAt }) => <Moment at={deletedAt} /> },
           { head: 'Can be restored until', cell: ({ restorableUntil }) => <Moment at={restorableUntil} /> },
           { head: 'Restore', cell: (row) => <ActionButton work={() => restore(row)}>Restore</ActionButton> },
         ]}
-        rows={rows}
-        keyOf={keyOf}
       />
       <p class="muted">Ids and secrets stay. A recovery then sends what the deletion cancelled.</p>
     </Section>

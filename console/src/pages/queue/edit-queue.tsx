@@ -14,6 +14,7 @@ import {
   InputField,
   jsonFault,
   jsonIn,
+  NumberField,
   numberIn,
   SelectField,
   SwitchFields,
@@ -68,16 +69,14 @@ export function EditQueue({ queue, metadata, onDone }: EditQueueProps) {
         options={[['', 'as the deployment’s setting eventValidation says'], ...Object.entries(VALIDATIONS)]}
       />
       <div class="window-fields">
-        <InputField
+        <NumberField
           {...field('_default_message_ttl')}
           label="Default ttl of messages, seconds"
-          inputMode="decimal"
           placeholder="none"
         />
-        <InputField
+        <NumberField
           {...field('_default_message_delay')}
           label="Default delay of messages, seconds"
-          inputMode="decimal"
           placeholder="none"
         />
       </div>

@@ -16,6 +16,7 @@ import {
   type Control,
   eventTypesIn,
   InputField,
+  NumberField,
   SelectField,
   SwitchFields,
   useDraft,
@@ -152,16 +153,14 @@ function SubscriptionForm({ queue, before, saving: { action, run, reset } }: Sub
       <HeaderFields headers={draft.headers} faults={faults} onHeaders={change('headers')} />
       <AuthFields auth={draft.auth} stored={stored.auth} faults={faults} onAuth={change('auth')} />
       <div class="window-fields">
-        <InputField
+        <NumberField
           {...field('max_per_second')}
           label="Maximum requests per second"
-          inputMode="decimal"
           placeholder="no limit"
         />
-        <InputField
+        <NumberField
           {...field('attempt_timeout')}
           label="Timeout of an attempt, seconds"
-          inputMode="decimal"
           placeholder="the deployment’s timeout"
         />
       </div>
