@@ -41,9 +41,6 @@ export type ChangeRequest = Pick<
  */
 type IngressOptions = { toQueue?: string | undefined; evenUnmatched?: boolean | undefined };
 
-/** `evenUnreadable`: also what dispatch could not read, for a release that can. */
-type Checks = IngressOptions & { evenUnreadable: boolean };
-
 /** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
 export type DeleteRequest = ChangeRequest & { settled?: boolean | undefined; recovered?: Recovered };
 
@@ -81,10 +78,13 @@ export async function redriveDeadLetters(
   });
 }
 
-/** A queue that was missing when its message came, or that is given now, may have no subscription yet. */
+/**
+ * A queue that was missing when its message came, or that is given now, may have no subscription yet. `evenUnreadable`:
+ * also what dispatch could not read, for a release that can.
+ */
 function readToCheck(
   deadLetter: DeadLetter,
-  { toQueue, evenUnmatched, evenUnreadable }: Checks,
+  { toQueue, evenUnmatched, evenUnreadable }: IngressOptions & { evenUnreadable: boolean },
 ): DeadLetterReading<CheckedMessage> {
   const { queue, reason } = describeDeadLetter('ingress', deadLetter);
   if (!evenUnreadable && isUnreadable(reason)) return { kind: 'skip', reason };

@@ -56,17 +56,13 @@ const show = deployed({
   read: async ({ api, options, terminal }, queue, message, subscription) => {
     const address = await findAddress(api, queue, message, subscription);
     const delivery = await api.call(getDelivery, deliveryPath(address)).catch((error: unknown) => {
-      throw isNotFound(error) ? noSuchDelivery(queue, message) : error;
+      throw isNotFound(error) ? new Problem(`There is no such delivery. ${whyText(queue, message)}`) : error;
     });
     const labels = subscriptionLabels(api, queue);
     if (options.json !== true) await labels.load([delivery.subscriptionId]);
     return [delivery, () => describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId))];
   },
 });
-
-function noSuchDelivery(queue: string, message: string): Problem {
-  return new Problem(`There is no such delivery. ${whyText(queue, message)}`);
-}
 
 function whyText(queue: string, message: string): string {
   return `To see why, run ${commandText(`explain ${queue} ${printable(shellWord(message))}`)}`;

@@ -102,7 +102,7 @@ const JITTERS: Record<Exclude<Jitter, 'none'>, string> = {
 };
 
 /** A schedule as text: a table of the retries, the total and notes. */
-export function describeSchedule({ source, policy }: PolicyInForce, overridden: boolean): string {
+function describeSchedule({ source, policy }: PolicyInForce, overridden: boolean): string {
   const retries = retrySchedule(policy);
   const override = overridden ? ", which overrides the subscription's (ignore_subscription_override)" : '';
   const end =

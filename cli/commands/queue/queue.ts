@@ -68,19 +68,17 @@ const create = deployed<{ metadata?: string; policy?: string }>({
   },
 });
 
-const MORE = `
-If the queue has subscriptions, the command asks for its name. Without a
-terminal to ask on, it requires --yes. The deletion can be undone for some days
-(setting archiveDays, 7 by default): the command prints until when and how.
---now leaves nothing to restore.
-`;
-
 const remove = deployed<{ yes?: true; now?: true }>({
   description: 'Delete a queue and its subscriptions, and cancel their open deliveries.',
   arguments: [QUEUE],
   options: [option('--yes', 'delete the queue even if it has subscriptions, without a question'), NOW],
   json: 'queue, restorableUntil, requestsEndWithinSeconds',
-  more: MORE,
+  more: `
+If the queue has subscriptions, the command asks for its name. Without a
+terminal to ask on, it requires --yes. The deletion can be undone for some days
+(setting archiveDays, 7 by default): the command prints until when and how.
+--now leaves nothing to restore.
+`,
   examples: ['queue delete orders', 'queue delete orders --yes --now'],
   write: async ({ api, options: { yes, now }, terminal, refuse }, queue) => {
     if ((await findQueue(api, queue)) === undefined) throw await noSuchQueue(api, queue);
@@ -112,11 +110,6 @@ type SetOptions = { policy?: string; set?: readonly Member[]; unset?: readonly s
 /** `source` is JSON source text. */
 type Member = { key: string; source: string };
 
-const SET_MORE = `
-Values are JSON, so a text needs double quotes. --policy is short for --set
-_retry_policy=<JSON>.
-`;
-
 const set = deployed<SetOptions>({
   description: 'Change the given metadata of a queue, and keep the rest.',
   arguments: [QUEUE],
@@ -126,7 +119,10 @@ const set = deployed<SetOptions>({
     option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String)),
   ],
   json: 'the metadata after the change',
-  more: SET_MORE,
+  more: `
+Values are JSON, so a text needs double quotes. --policy is short for --set
+_retry_policy=<JSON>.
+`,
   examples: [
     `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
     `queue set orders --set owner='"billing"' --unset note`,
@@ -178,18 +174,16 @@ const show = deployed({
   },
 });
 
-const LIST_MORE = `
-Undelivered are open and failed deliveries. Messages are those of the last 24
-hours, where the deployment counts them (queueStatistics). With --json, queues
-are listed without counts.
-`;
-
 const list = deployed<{ limit?: number }>({
   description:
     'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
   options: [option('--limit <N>', 'maximum number of queues (default: all)', wholeNumber(1))],
   json: 'one queue per line: name, metadata, paused',
-  more: LIST_MORE,
+  more: `
+Undelivered are open and failed deliveries. Messages are those of the last 24
+hours, where the deployment counts them (queueStatistics). With --json, queues
+are listed without counts.
+`,
   examples: ['queue list', 'queue list --json'],
   read: async ({ api, options: { limit, ...options }, terminal }) => {
     const counts = new Map<string, readonly string[]>();

@@ -49,23 +49,6 @@ type Options = DeploymentOptions &
   Partial<Record<'subscription' | 'status', string>> &
   Partial<Record<'allQueues' | 'wait', true>> & { since: number; until?: number; by?: RecoveryTime };
 
-const MORE = `
-Gives each failed delivery of the window's messages one more round of attempts.
-Without --status, these are the rejected, exhausted and cancelled ones, except
-those that were cancelled manually. The recovery runs in the deployment and
-continues when this command ends, also after Ctrl-C during --wait. To stop it,
-use posthaste recover stop.
-
-With --by failure the window is of the times at which the deliveries ended, of
-all messages that the queue still keeps. With --all-queues each queue gets a
-recovery; a queue that refuses it is named, and the others are recovered.
-
---wait ends with what became of the deliveries, and removes their settled
-undeliverable notices, if you may. Exit status: 1 if one failed again, was
-skipped or is not on record, the recovery was stopped, or a queue refused it,
-else 0.
-`;
-
 const WAIT = option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress');
 
 const start = deployed<Options>({
@@ -85,7 +68,22 @@ const start = deployed<Options>({
     WAIT,
   ],
   json: `${REPORT_JSON}; without --wait the recovery alone`,
-  more: MORE,
+  more: `
+Gives each failed delivery of the window's messages one more round of attempts.
+Without --status, these are the rejected, exhausted and cancelled ones, except
+those that were cancelled manually. The recovery runs in the deployment and
+continues when this command ends, also after Ctrl-C during --wait. To stop it,
+use posthaste recover stop.
+
+With --by failure the window is of the times at which the deliveries ended, of
+all messages that the queue still keeps. With --all-queues each queue gets a
+recovery; a queue that refuses it is named, and the others are recovered.
+
+--wait ends with what became of the deliveries, and removes their settled
+undeliverable notices, if you may. Exit status: 1 if one failed again, was
+skipped or is not on record, the recovery was stopped, or a queue refused it,
+else 0.
+`,
   examples: [
     'recover start orders --since 6h --wait',
     'recover start --all-queues --since 1h --by failure --wait',

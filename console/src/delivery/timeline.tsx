@@ -215,8 +215,6 @@ type Mark = {
   dueX?: number;
 };
 
-type Layout = { lanes: readonly Phase[]; marks: readonly Mark[] };
-
 /** Keeps an attempt of a few milliseconds visible on an axis of days. */
 const MIN_MARK_WIDTH = 7;
 
@@ -226,7 +224,7 @@ export type Times = Waited & Pick<DeliveryDetail, 'planned'> & Partial<Pick<Deli
  * Places attempts on the time axis, in a lane for each phase that occurs. Attempts outside of the span are left out,
  * so that a closer view of hundreds of attempts renders fewer marks.
  */
-export function timelineLayout({ attempts, planned }: Times, span: Span, width: number): Layout {
+export function timelineLayout({ attempts, planned }: Times, span: Span, width: number) {
   const lanes = PHASES.filter(
     (phase) =>
       attempts.some((attempt) => attempt.phase === phase) ||

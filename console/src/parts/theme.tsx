@@ -21,7 +21,7 @@ export function applyTheme(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-export function chooseTheme(theme: Theme): void {
+function chooseTheme(theme: Theme): void {
   storage.setItem(KEY, theme);
   applyTheme(theme);
   dispatchEvent(new Event(CHANGED));

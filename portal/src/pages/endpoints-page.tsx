@@ -9,7 +9,7 @@ import { type Column, Table } from '../../../console/src/parts/table.tsx';
 import { Waiting } from '../../../console/src/parts/waiting.tsx';
 import { QueueStatistics } from '../../../console/src/statistics/statistics-charts.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { type PortalContext, usePortal } from '../portal-context.tsx';
+import { usePortal } from '../portal-context.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 
 export function EndpointsPage() {
@@ -17,10 +17,12 @@ export function EndpointsPage() {
   const endpoints = useLiveItems(listSubscriptions, { path: { queue }, most: 100 });
   const [isAdding, setIsAdding] = useState(false);
   const { value } = endpoints;
+  // Not until the list has loaded.
+  const hasRoom = value !== undefined && value.items.length < limits.endpoints;
   return (
     <>
       <PageHeading title="Endpoints">
-        {can('manage') && !isAdding && hasRoom(value, limits) ? (
+        {can('manage') && !isAdding && hasRoom ? (
           <Button kind="primary" onClick={() => setIsAdding(true)}>
             Add endpoint
           </Button>
@@ -59,14 +61,6 @@ export function EndpointsPage() {
   );
 }
 
-/** Whether there can be another endpoint. Not until the list has loaded. */
-function hasRoom(
-  listed: { items: readonly unknown[] } | undefined,
-  { endpoints: most }: PortalContext['limits'],
-): boolean {
-  return listed !== undefined && listed.items.length < most;
-}
-
 function isWell({ failing, disabled, backPressure }: SubscriptionView): boolean {
   return failing === undefined && disabled === undefined && backPressure === undefined;
 }
@@ -75,9 +69,7 @@ const COLUMNS: readonly Column<SubscriptionView>[] = [
   {
     head: 'Endpoint',
     wide: true,
-    cell: ({ source: queue, id, name, subscriber }) => (
-      <SubscriptionLink {...{ queue, id, subscriber }} name={name} />
-    ),
+    cell: (view) => <SubscriptionLink queue={view.source} {...view} />,
   },
   {
     head: 'State',

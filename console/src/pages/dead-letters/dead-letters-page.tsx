@@ -127,7 +127,7 @@ const FIELDS = [
 ] as const;
 
 /** The filter of a look. It is part of the address. */
-export function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }) {
+function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }) {
   return (
     <form
       class="window-fields"

@@ -135,7 +135,7 @@ function CountResult({ failed }: { failed: FailedCount }) {
 }
 
 /** Which deliveries a recovery reopens. Times are milliseconds since the epoch. */
-export type Selection = {
+type Selection = {
   queue: string;
   since: number;
   until: number;
@@ -144,15 +144,12 @@ export type Selection = {
 };
 
 /** A limit for each status, because counting reads every record. */
-export const MAX_COUNTED = 1000;
+const MAX_COUNTED = 1000;
 
-export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
+type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
 
 /** Counts the deliveries that a recovery would reopen now. Without a status it excludes manually cancelled ones. */
-export async function countFailed(
-  api: ApiClient,
-  { queue, status, ...selection }: Selection,
-): Promise<FailedCount> {
+async function countFailed(api: ApiClient, { queue, status, ...selection }: Selection): Promise<FailedCount> {
   const by = { rejected: 0, exhausted: 0, cancelled: 0 };
   let more = false;
   for (const one of status === undefined ? RECOVERABLE_STATUSES : [status]) {
@@ -170,6 +167,6 @@ function isManuallyCancelled({ status, reason }: ListedDelivery): boolean {
   return status === 'cancelled' && reason === 'manual';
 }
 
-export function sumFailures({ by }: FailedCount): number {
+function sumFailures({ by }: FailedCount): number {
   return by.rejected + by.exhausted + by.cancelled;
 }
