@@ -75,7 +75,7 @@ const SHORTEST = 60;
 
 type SeriesIn = (colour: (name: string) => string) => uPlot.Series[];
 
-type plainChartProps = {
+type PlainChartOptions = {
   x: uPlot.Axis;
   y: uPlot.Axis;
   scales: uPlot.Scales;
@@ -83,7 +83,7 @@ type plainChartProps = {
 };
 
 /** Options of a chart without legend and cursor. */
-export function plainChart({ x, y, scales, series }: plainChartProps): ChartOptions {
+export function plainChart({ x, y, scales, series }: PlainChartOptions): ChartOptions {
   return (colour) => {
     const axis = { stroke: colour('muted'), grid: { stroke: colour('line') } };
     return {
@@ -99,7 +99,7 @@ export function plainChart({ x, y, scales, series }: plainChartProps): ChartOpti
   };
 }
 
-type timeChartProps = {
+type TimeChartOptions = {
   valueText: (value: number) => string;
   range: (most: number) => number;
   steps?: number[];
@@ -107,7 +107,7 @@ type timeChartProps = {
 };
 
 /** Options of a chart over time. `valueText`: labels of the values; `range`: of the largest value; `steps`: of the labels. */
-export function timeChart({ valueText, range, steps, series }: timeChartProps): ChartOptions {
+export function timeChart({ valueText, range, steps, series }: TimeChartOptions): ChartOptions {
   return plainChart({
     x: {
       space: 96,

@@ -137,17 +137,17 @@ export function InputField({
   );
 }
 
+/** A labelled number, whose text `numberIn` reads. */
+export function NumberField(props: Omit<ComponentProps<typeof InputField>, 'inputMode'>) {
+  return <InputField {...props} inputMode="decimal" />;
+}
+
 type CheckFieldProps = {
   label: ComponentChildren;
   description?: string | undefined;
   checked: boolean;
   onChecked: (checked: boolean) => void;
 };
-
-/** A labelled number, whose text `numberIn` reads. */
-export function NumberField(props: Omit<ComponentProps<typeof InputField>, 'inputMode'>) {
-  return <InputField {...props} inputMode="decimal" />;
-}
 
 /** A check box with its label beside it, and a description below that. */
 export function CheckField({ label, description, checked, onChecked }: CheckFieldProps) {

@@ -19,10 +19,7 @@ export function EventPicker({ chosen, fault, onChosen }: EventPickerProps) {
   const { catalogue, event_types: allowed } = usePortal();
   const { value: described = [] } = catalogue;
   const [text, setText] = useState('');
-  const listed = new Set(described.map(({ name }) => name));
-  const others = (chosen ?? []).filter((name) => !listed.has(name));
-  const unknown = others.map((name): EventType => ({ name, group: 'Not in the catalogue' }));
-  const types = described.length === 0 ? [] : [...described, ...unknown];
+  const types = listTypes(described, chosen ?? []);
   return (
     <fieldset>
       <legend>Events</legend>
@@ -69,6 +66,14 @@ export function EventPicker({ chosen, fault, onChosen }: EventPickerProps) {
       )}
     </fieldset>
   );
+}
+
+/** The types of the catalogue, and those chosen that it does not have. Without a catalogue none: names are typed. */
+function listTypes(catalogue: readonly EventType[], chosen: readonly string[]): readonly EventType[] {
+  if (catalogue.length === 0) return [];
+  const listed = new Set(catalogue.map(({ name }) => name));
+  const others = chosen.filter((name) => !listed.has(name));
+  return [...catalogue, ...others.map((name) => ({ name, group: 'Not in the catalogue' }))];
 }
 
 function isMatch({ name, description = '', group = '' }: EventType, text: string): boolean {
