@@ -190,7 +190,7 @@ module.exports = {
       name: 'no-dev-packages-in-product',
       comment: '`npm start` and a deployment work without the devDependencies; types are erased.',
       severity: 'error',
-      from: { pathNot: '^(test|bench|examples|package|vitest|infra/settings-docs[.]ts$)' },
+      from: { pathNot: '^(test|bench|examples|package|vitest|oxfmt|infra/settings-docs[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

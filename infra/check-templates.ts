@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
@@ -73,22 +74,26 @@ function distinct(files: readonly string[]): string[] {
   return [...new Map(files.map((file) => [readFileSync(file, 'utf8'), file])).values()];
 }
 
+/** cfn-lint works on one processor, so it is started once for each. */
 async function lint(files: readonly string[]): Promise<void> {
   const main = 'import sys; from cfnlint.runner import main; sys.exit(main())';
-  await run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...files], {
-    failure: 'cfn-lint found problems in the templates.',
-    env: { PYTHONPATH: tool },
-  });
+  const parts = Object.values(Object.groupBy(files, (_, index) => String(index % availableParallelism())));
+  await Promise.all(
+    parts.map((part = []) =>
+      run('python3', ['-c', main, '--ignore-checks', ...IGNORED, '--', ...part], {
+        failure: 'cfn-lint found problems in the templates.',
+        env: { PYTHONPATH: tool },
+      }),
+    ),
+  );
 }
 
 await install();
 rmSync(templates, { recursive: true, force: true });
 const files = Object.entries(checkedVariants).flatMap(([name, settings]) => synthesise(name, settings));
-// A process, which works while this one looks for findings.
-const linted = lint(distinct(files));
+await lint(distinct(files));
 const findings = Object.entries(checkedVariants).flatMap(([name, settings]) =>
   securityFindings(settings, context).map((finding) => `  ${name}: ${finding}\n`),
 );
-await linted;
 if (findings.length > 0) throw new Error(`cdk-nag found problems in the stacks.\n${findings.join('')}`);
 process.stdout.write(`${files.length} templates without problems.\n`);
