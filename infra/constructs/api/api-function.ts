@@ -22,10 +22,12 @@ export class ApiFunction extends NodeFunction {
     });
     state.subscriptions.grantAdminister(this.role);
     state.deliveries.grantRead(this.role);
+    state.deliveries.grantErase(this.role);
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
     state.secretsKey.grantSeal(this.role);
-    // It also records the messages that it sends to one subscription: tests and confirmation requests.
+    state.deliveries.grantRecover(this.role);
+    // Records the messages that it sends to one subscription: tests and confirmation requests.
     state.deliveries.grantAccept(this.role);
     state.deliveries.grantCountOverdue(this.role);
     operatorEvents.grantPublish(this.role);

@@ -93,7 +93,7 @@ export class DeliveriesTable extends Table {
     super(scope, id, { disposable: local, indexes, warmWrites: warmWritesPerSecond });
   }
 
-  /** Allows writing MESSAGE items, counting their duplicates, removing their bodies, and writing the records of recoveries. */
+  /** Allows writing MESSAGE items and counting their duplicates. */
   grantAccept(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:PutItem', 'dynamodb:UpdateItem');
   }
@@ -138,6 +138,16 @@ export class DeliveriesTable extends Table {
     this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query');
     const { byHour, byQueue, bySubscription } = deliveryIndexes;
     this.grantQuery(grantee, byHour, byQueue, bySubscription);
+  }
+
+  /** Allows removing the body from a MESSAGE item. */
+  grantErase(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:UpdateItem');
+  }
+
+  /** Allows writing the records of recoveries. */
+  grantRecover(grantee: IGrantable): Grant {
+    return this.grant(grantee, 'dynamodb:PutItem');
   }
 }
 
