@@ -2,7 +2,6 @@ import { type Argument, type Command, Option } from 'commander';
 import type { ApiClient } from '../../api-client/api-client.ts';
 import { START } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { openApi, openApiToWrite } from '../api/api-access.ts';
 import type { Terminal } from '../terminal.ts';
 import { option } from './arguments.ts';
 import { addMore, type DeploymentOptions, parseDeployment } from './deployment-options.ts';
@@ -106,10 +105,21 @@ async function act<Options>(
   const given = { options, terminal, refuse };
   const result = await ('run' in declaration
     ? declaration.run(given, ...command.args)
-    : 'read' in declaration
-      ? declaration.read({ ...given, api: await openApi(options, terminal) }, ...command.args)
-      : declaration.write({ ...given, api: await openApiToWrite(options, terminal) }, ...command.args));
+    : actOnApi(declaration, given, command.args));
   if (result !== undefined) terminal.printResult(options, ...result);
+}
+
+async function actOnApi<Options>(
+  declaration: Exclude<Declaration<Options>, { run: unknown }>,
+  given: Given<Options>,
+  words: readonly string[],
+): Promise<Result> {
+  const { options, terminal } = given;
+  // Loaded only here: help and commands without a deployment sign no request.
+  const { openApi, openApiToWrite } = await import('../api/api-access.ts');
+  return 'read' in declaration
+    ? declaration.read({ ...given, api: await openApi(options, terminal) }, ...words)
+    : declaration.write({ ...given, api: await openApiToWrite(options, terminal) }, ...words);
 }
 
 /** A command with these subcommands. */

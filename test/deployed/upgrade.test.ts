@@ -30,7 +30,10 @@ const checked = async (stacks: Readonly<Record<string, Template>>) => {
     writeFileSync(path.join(folder, `${name}.json`), JSON.stringify(content));
     const stackTemplateAssetObjectUrl = `s3://cdk-hnb659fds-assets-\${AWS::AccountId}-\${AWS::Region}/check-${name}.json`;
     const properties = { templateFile: `${name}.json`, stackTemplateAssetObjectUrl };
-    return [name, { type: 'aws:cloudformation:stack', properties }];
+    return [
+      name,
+      { type: 'aws:cloudformation:stack', environment: 'aws://unknown-account/unknown-region', properties },
+    ];
   });
   const manifest = { artifacts: Object.fromEntries(artifacts) as unknown };
   writeFileSync(path.join(folder, 'manifest.json'), JSON.stringify(manifest));
