@@ -15,6 +15,7 @@ import {
   toSubscription,
   toSubscriptionItem,
 } from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
+import { jsonOrUndefined } from '../../../shared/domain/json.ts';
 import type { Reading } from '../../../shared/wire/fields.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation, parseOperation } from '../../../shared/wire/jobs/operation.ts';
@@ -49,7 +50,8 @@ const asJson = (item: unknown): Record<string, unknown> =>
   z.record(z.string(), z.unknown()).parse(
     JSON.parse(JSON.stringify(item), (name, value: unknown) => {
       if (WAITS.has(name)) return undefined;
-      return typeof value === 'string' && value.startsWith('{') ? (JSON.parse(value) as unknown) : value;
+      // Not each text that begins so is an object: an owner of a lease may.
+      return typeof value === 'string' && value.startsWith('{') ? (jsonOrUndefined(value) ?? value) : value;
     }),
   );
 
