@@ -212,10 +212,15 @@ export function toOutputs({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
   );
 }
 
-/** The id of a stack is an ARN, which names region and account. */
-function describePlace(name: string, { StackId = '' }: Partial<Stack>): string {
-  const [, , , region = '', account = ''] = StackId.split(':');
+function describePlace(name: string, stack: Partial<Stack>): string {
+  const { account, region } = findEnvironment(stack);
   return `${name}, account ${account}, ${region}`;
+}
+
+/** The id of a stack is an ARN, which names region and account. */
+export function findEnvironment({ StackId = '' }: Partial<Stack>): { account: string; region: string } {
+  const [, , , region = '', account = ''] = StackId.split(':');
+  return { account, region };
 }
 
 function lookupFailure(what: string, cause: unknown): string {

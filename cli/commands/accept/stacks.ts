@@ -59,10 +59,10 @@ async function findPrefixes(
         value === ingressQueueUrl || value === subscriptionsTable ? [...key.matchAll(OUTPUT)] : [],
       );
       // One of the owner's may have the plain name.
-      const [prefix] = keys
+      const prefix = keys
         .map(([, path = '']) => path)
         .toSorted()
-        .toReversed();
+        .at(-1);
       if (prefix !== undefined) prefixes.set(name, prefix);
     }
   const besides = [...prefixes.keys()].map((name) => [name.replace(/Pipeline$/, 'Monitoring'), ''] as const);

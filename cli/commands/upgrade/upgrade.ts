@@ -1,7 +1,7 @@
-import type { CloudFormation } from '@aws-sdk/client-cloudformation';
+import type { CloudFormation, Stack } from '@aws-sdk/client-cloudformation';
 import { Problem } from '../../../local/install/problem.mjs';
 import { ONE_WAY_CHANGES, type OneWayChange } from '../../../shared/adapters/dynamodb/one-way-changes.ts';
-import { locateInAws, stackNamed } from '../../deployment.ts';
+import { findEnvironment, locateInAws, stackNamed } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { collect, option } from '../../options/arguments.ts';
 import { standalone } from '../../options/deployed.ts';
@@ -93,7 +93,7 @@ type Compared = { report: StackReport; deployed?: Template };
 async function check(options: Options, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Report> {
   const { place, stack, cloudFormation } = await locateInAws(options.deployment);
   const folder = options.templates ?? (await synthesise(options, env, signal));
-  const next = readAssembly(folder).filter((one) => isBeside(stack.StackId, one));
+  const next = readAssembly(folder).filter((one) => isBeside(stack, one));
   if (!next.some(({ name }) => name === stack.StackName))
     throw new Problem(
       `The new templates have no stack ${stack.StackName} for this account and region, but ${next.map(({ name }) => name).join(', ') || 'none'}. ` +
@@ -116,9 +116,9 @@ async function check(options: Options, env: NodeJS.ProcessEnv, signal: AbortSign
 }
 
 /** Whether a stack is for the account and region of this one. Other stages of an app may have stacks of the same names. */
-function isBeside(stackId = '', { environment }: NewStack): boolean {
-  const [, , , region, account] = stackId.split(':');
-  const [, , ofAccount, ofRegion] = environment.split('/');
+function isBeside(stack: Partial<Stack>, { environment }: NewStack): boolean {
+  const { account, region } = findEnvironment(stack);
+  const [, , ofAccount = '', ofRegion = ''] = environment.split('/');
   return [account, 'unknown-account'].includes(ofAccount) && [region, 'unknown-region'].includes(ofRegion);
 }
 
