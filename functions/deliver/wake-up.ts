@@ -6,6 +6,7 @@ import {
   planWakeUp,
   scheduleName,
   thresholdFor,
+  thresholdFrom,
   wakeUpTime,
   computeSqsDelay,
 } from '../../shared/domain/delivery/wake-up-plan.ts';
@@ -25,12 +26,11 @@ export async function scheduleNext(context: DeliverContext, delivery: Delivery):
   const { key, next, lease, slot } = delivery;
   if (next === undefined) return;
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: wakeUpTime(next, lease) };
-  await scheduleWakeUp(context, wakeUp, thresholdFor(slot, context.settings.schedulerThresholdSeconds));
+  const threshold = thresholdFor(slot, context.settings.schedulerThresholdSeconds);
+  await scheduleWakeUp(context, wakeUp, thresholdFrom(next.by, threshold));
 }
 
-/**
- * Uses Scheduler or SQS depending on the time left now; the record's `next.by` is only the plan when it was written.
- */
+/** Uses Scheduler or SQS depending on the time left now. */
 async function scheduleWakeUp(
   context: DeliverContext,
   wakeUp: WakeUp,

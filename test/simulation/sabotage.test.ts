@@ -54,6 +54,21 @@ const byScheduler = (scenario: Scenario): Scenario => ({
   settings: { ...scenario.settings, schedulerThresholdSeconds: 0 },
 });
 
+/** Retries whose delay is the threshold, so that a record that takes long could change how they are sent. */
+const nearTheThreshold = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  ...CALM,
+  settings: { ...scenario.settings, schedulerThresholdSeconds: 90 },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    ...UNSELECTIVE,
+    policy: aBarePolicy({ minimum_delay_retries: 6, minimum_delay: 90, maximum_delay: 90 }),
+    answers: { first: [], then: answering(500) },
+  })),
+  messages: scenario.messages.slice(0, 4),
+  rates: { calls: 0.05, messages: 0.05 },
+});
+
 /** Receivers with one slow success followed by failures, and slow services: results are late. */
 const withLateSuccesses = ({ concurrency: _unbounded, ...scenario }: Scenario): Scenario => ({
   ...scenario,
@@ -172,6 +187,13 @@ itCatches({
     },
   },
 
+  'that sends by SQS what it recorded for Scheduler': {
+    by: 'sent_as_recorded',
+    seed: 0,
+    among: nearTheThreshold,
+    ...replacing('wakeUps', () => ({ schedule: () => Promise.resolve('refused') })),
+  },
+
   'whose reconcile does not postpone: it multiplies a backlog': {
     by: 'reconcile_does_not_multiply',
     seed: 6,
@@ -211,7 +233,11 @@ itCatches({
   },
 });
 
-itAccepts(30, { 'if everything uses Scheduler': byScheduler, 'if successes are late': withLateSuccesses });
+itAccepts(30, {
+  'if everything uses Scheduler': byScheduler,
+  'if retries are near the threshold': nearTheThreshold,
+  'if successes are late': withLateSuccesses,
+});
 
 /** Shows the sabotage below. After a change of the generator, the search begins here. */
 const FAILING_SEED = 181;

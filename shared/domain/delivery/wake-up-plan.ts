@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { DeliveryKey, Lease, NextAttempt } from './delivery.ts';
+import type { Mechanism } from './vocabulary.ts';
 
 /** SQS's longest DelaySeconds (Amazon SQS message quotas). */
 export const MAX_DELAY_SECONDS = 900;
@@ -22,23 +23,32 @@ type WakeUpPlan = { by: 'sqs_delay' } | { by: 'scheduler'; at: number };
 
 /**
  * The mechanism that starts the attempt due at `dueAt` (docs/retry-policy.md#from-delay-to-wake-up). Times in ms, the threshold in
- * seconds. Compared in whole seconds, because the attempt is recorded before it is scheduled.
+ * seconds.
  */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
-  if (Math.round(remainingMs / 1000) < thresholdSeconds || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
+  if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
     return { by: 'sqs_delay' };
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_MIN_AHEAD_MS) };
 }
 
 /**
- * Seconds. Minimum threshold for deliveries that wait for a slot, for any setting: a nearer schedule may fire after
- * the slot has passed, and again for every later slot.
+ * Seconds. A nearer schedule may fire too late. Deliveries that wait for a slot use none, for any setting: it may fire
+ * after the slot has passed, and again for every later slot.
  */
-const MIN_THRESHOLD_FOR_SLOTS = (SCHEDULER_LEAD_MS + SCHEDULER_MIN_AHEAD_MS) / 1000;
+const MIN_SAFE_THRESHOLD = (SCHEDULER_LEAD_MS + SCHEDULER_MIN_AHEAD_MS) / 1000;
 
 export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): number {
-  return slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, MIN_THRESHOLD_FOR_SLOTS);
+  return slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, MIN_SAFE_THRESHOLD);
+}
+
+/**
+ * The threshold for a wake-up whose mechanism is on record: it is sent as recorded, unless so little time is left that a
+ * schedule may fire too late.
+ */
+export function thresholdFrom(recorded: Mechanism, thresholdSeconds: number): number {
+  if (recorded === 'sqs_delay') return MAX_DELAY_SECONDS;
+  return recorded === 'scheduler' ? Math.min(thresholdSeconds, MIN_SAFE_THRESHOLD) : thresholdSeconds;
 }
 
 /**

@@ -25,7 +25,12 @@ import {
 import { answersAreHeard, pressureIsKept, refusalsAreHeard, ratesAreKept } from './pressure.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
-import { oldCopiesAreIgnored, reconcileDoesNotMultiply, schedulesAreDistinct } from './wake-ups.ts';
+import {
+  oldCopiesAreIgnored,
+  reconcileDoesNotMultiply,
+  schedulesAreDistinct,
+  sentAsRecorded,
+} from './wake-ups.ts';
 
 const OF_EACH: readonly Invariant[] = [
   pendingStepsAreDone,
@@ -52,6 +57,7 @@ const OF_CALLED: readonly Invariant[] = [
   nothingLate,
   oldCopiesAreIgnored,
   schedulesAreDistinct,
+  sentAsRecorded,
   requestsAreFaithful,
   refusalsAreHeard,
   answersAreHeard,

@@ -1,5 +1,6 @@
 import type { Actor, SentWakeUp } from '../history.ts';
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { Mechanism } from '../../../shared/domain/delivery/vocabulary.ts';
 import { MINUTE } from '../scenario.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
@@ -68,6 +69,24 @@ const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): s
  */
 const stateWhenFound = ({ writes }: DeliveryCase, { actor, recorded }: SentWakeUp): Delivery | undefined =>
   writes.find((write) => write.actor === actor && write.transition.name === 'postpone')?.after ?? recorded;
+
+/** Less time than this can be left when a schedule is to be set, so that it may fire too late. */
+const NEAR_MS = 70_000;
+
+/** The writer of a next attempt sends its wake-up as recorded, unless Scheduler refuses it or the time has become short. */
+export const sentAsRecorded: Invariant = (one) =>
+  one.wakeUps.flatMap((wakeUp) => {
+    const { at, by, dueAt, actor } = wakeUp;
+    const planned = one.writes.findLast((write) => write.actor === actor && write.at <= at)?.after.next;
+    if (planned?.dueAt !== dueAt || planned.by === by || !BY_WAKE_UP.has(planned.by)) return [];
+    if (by === 'sqs_delay' && cannotBeScheduled(wakeUp)) return [];
+    return [violation('sent_as_recorded', one, `${planned.by} by ${by}, ${dueAt - at} ms ahead`)];
+  });
+
+const BY_WAKE_UP: ReadonlySet<Mechanism> = new Set(['sqs_delay', 'scheduler']);
+
+const cannotBeScheduled = ({ at, dueAt, actor }: SentWakeUp): boolean =>
+  dueAt - at < NEAR_MS || actor.invocation.faults.some(({ name }) => name.endsWith('wakeUps.schedule'));
 
 /** An existing schedule that is reported as set has the same due time. */
 export const schedulesAreDistinct: Invariant = (one) =>

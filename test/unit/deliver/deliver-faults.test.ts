@@ -309,6 +309,33 @@ describe('a lease that a slow call left too short for a request and its record',
   });
 });
 
+/** Delays a retry, and takes this long to record each attempt. */
+const retryAfterSlowRecords = async (delaySeconds: number, takesMs: number) => {
+  await world.subscribe({ minimum_delay_retries: 1, minimum_delay: delaySeconds, maximum_delay: 200 });
+  world.subscriber.script(world.url, [status(500), status(200)]);
+  const write = world.deliveries.write.bind(world.deliveries);
+  world.deliveries.write = async (transition) => {
+    const result = await write(transition);
+    if (transition.name === 'record') await world.clock.sleep(takesMs);
+    return result;
+  };
+  await world.deliver();
+  const [failed] = world.facts('attempt_made');
+  return { recorded: failed?.nextBy, sent: (await world.delivery()).attempts[1]?.by };
+};
+
+describe('the wake-up of a retry whose delay is the threshold for schedules', () => {
+  it('is sent as recorded, although less time than the threshold is left after a slow record', async () => {
+    expect(await retryAfterSlowRecords(90, 800)).toEqual({ recorded: 'scheduler', sent: 'scheduler' });
+    expect(world.requestedAt()).toEqual([0, 90]);
+  });
+
+  it('is delayed by SQS if a schedule could fire too late by now', async () => {
+    expect(await retryAfterSlowRecords(90, 21_000)).toEqual({ recorded: 'scheduler', sent: 'sqs_delay' });
+    expect(world.requestedAt()).toEqual([0, 90]);
+  });
+});
+
 describe('a request that cannot be sent because of an internal fault', () => {
   it.each([
     ['is neither an attempt nor lost', [status(200)], { status: 'pending', attempts: [], lost: 0 }],
