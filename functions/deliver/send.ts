@@ -43,8 +43,10 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   const durationMs = ports.clock.now() - startedAt;
   const dueAt = computeDueAt(ready);
   const decided = classifyReply(reply, ready.policy.policy.retry_on_status);
-  // A rejection would be final, although the current credentials may be accepted.
-  const isRetried = decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply));
+  // A rejection would be final, although the current credentials may be accepted. If they cannot be read, the attempt
+  // counts too: its request was made.
+  const isRetried =
+    decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply).catch(() => true));
   const outcome = isRetried ? 'failed' : decided;
   const attempt = buildAttempt(ready, { startedAt, durationMs, outcome }, { reply, dueAt });
   return { attempt, reply, dueAt };

@@ -122,6 +122,25 @@ describe('credentials that are replaced during a request', () => {
     },
   );
 
+  it('are used by a retry if they cannot be read after the refusal, which counts as an attempt', async () => {
+    world.subscriber.script(world.url, [status(401), status(200)]);
+    const find = world.subscriptions.find.bind(world.subscriptions);
+    let faults = 0;
+    world.subscriptions.find = (...asked) => {
+      const isFaulty = world.subscriber.seen.length === 1 && faults === 0;
+      if (!isFaulty) return find(...asked);
+      faults += 1;
+      return Promise.reject(new Error('throttled'));
+    };
+    await world.deliver();
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ result: answered(401), outcome: 'failed' }, { result: answered(200) }],
+      lost: 0,
+    });
+    expect(world.subscriber.seen).toHaveLength(2);
+  });
+
   it('change nothing about a subscriber that asks for no other attempt', async () => {
     world.subscriber.script(world.url, [status(401, { asks: 'abort-message' }), status(200)]);
     await world.deliver();
