@@ -8,7 +8,7 @@ import { readPage } from '../../shared/adapters/page-files.ts';
 import { EnvironmentError, readEnvironment } from '../../shared/config/environment.ts';
 import { variables } from '../../shared/config/resources.ts';
 import { type PortalContext, readSession } from './portal.ts';
-import { createSessionCredentials } from './session-credentials.ts';
+import { createSessionCredentials } from '../../shared/adapters/sts/session-credentials.ts';
 
 /** The page lies beside the bundle. */
 const PAGE = fileURLToPath(new URL('page/', import.meta.url));

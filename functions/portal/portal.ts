@@ -8,7 +8,11 @@ import {
   portalSessionSchema,
   SESSION_HEADER,
 } from '../../shared/wire/views/portal.ts';
-import type { AdmittedSession, SessionCredentials, TemporaryKeys } from './session-credentials.ts';
+import type {
+  AdmittedSession,
+  SessionCredentials,
+  TemporaryKeys,
+} from '../../shared/ports/session-credentials.ts';
 
 /** The fields that are read of an HTTP API event, payload format 2.0. */
 const eventSchema = z.object({

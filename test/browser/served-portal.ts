@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { PortalSettings } from '../../functions/api/dependencies.ts';
 import { operate } from '../../functions/operate/operate.ts';
 import { answerPortal, type PortalContext, readSession } from '../../functions/portal/portal.ts';
-import { createSessionCredentials } from '../../functions/portal/session-credentials.ts';
+import { createSessionCredentials } from '../../shared/adapters/sts/session-credentials.ts';
 import { readPage } from '../../shared/adapters/page-files.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';

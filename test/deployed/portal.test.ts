@@ -4,7 +4,7 @@ import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { STSClient } from '@aws-sdk/client-sts';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createSessionCredentials } from '../../functions/portal/session-credentials.ts';
+import { createSessionCredentials } from '../../shared/adapters/sts/session-credentials.ts';
 import { signedHeaders } from '../../shared/adapters/aws/signed-headers.ts';
 import { portalPath, portalRoutes } from '../../shared/config/portal-routes.ts';
 import { CAPABILITIES, type Capability, type PortalRight } from '../../shared/domain/portal/vocabulary.ts';

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answerPortal, type PortalContext, readSession } from '../../../functions/portal/portal.ts';
-import { createSessionCredentials } from '../../../functions/portal/session-credentials.ts';
+import { createSessionCredentials } from '../../../shared/adapters/sts/session-credentials.ts';
 import { signedHeaders } from '../../../shared/adapters/aws/signed-headers.ts';
 import type { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 
