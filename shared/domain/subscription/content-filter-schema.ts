@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { isJsonObject } from '../json.ts';
 import {
   type Scalar,
-  countSteps,
   isDeeperThan,
   type Bound,
   type Rule,
@@ -220,9 +219,22 @@ function readComparison(reading: ParseState, item: object, path: FilterFault['pa
   }
   const rules = readWith<Rule>(reading, comparisons[operator], operand, [...path, operator]);
   // The item itself already counts as one.
-  for (const rule of rules)
-    reading.rules += (rule.kind === 'equals' ? rule.values.size : countSteps(rule)) - 1;
+  for (const rule of rules) reading.rules += countValues(rule) - 1;
   return rules;
+}
+
+/** The values that a comparison lists, of which a filter has a limited number. */
+function countValues(rule: Rule): number {
+  switch (rule.kind) {
+    case 'equals':
+      return rule.values.size;
+    case 'prefix':
+    case 'suffix':
+      return rule.texts.length;
+    case 'numeric':
+    case 'exists':
+      return 1;
+  }
 }
 
 /** The parsed value, or an empty list after recording the faults. */

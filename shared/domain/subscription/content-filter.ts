@@ -133,7 +133,7 @@ function hasCommonValue(asked: ReadonlySet<Scalar>, given: ReadonlySet<Scalar>, 
 }
 
 /** Steps per compared value. */
-export function countSteps(rule: Rule): number {
+function countSteps(rule: Rule): number {
   switch (rule.kind) {
     case 'prefix':
     case 'suffix':
