@@ -42,7 +42,7 @@ async function record(
   result: AttemptResult,
 ): Promise<LeasedRequest | undefined> {
   const { ports, settings } = context;
-  const { receipt, delivery } = ready;
+  const { receipt, delivery, stored } = ready;
   const { policy, warning } = ready.policy;
   const { attempt, reply } = result;
   if (attempt.outcome === 'failed' && warning !== undefined)
@@ -52,8 +52,9 @@ async function record(
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   const { owner } = receipt;
   const { version } = ready.subscription;
+  const made = { delivery, owner, policy, attempt, reply, version, retryLease } as const;
   const transition = decide(
-    { kind: 'request', delivery, owner, policy, attempt, reply, version, retryLease, ...settings },
+    { kind: 'request', ...made, messageExpiresAt: stored.message.expiresAt, ...settings },
     writeTime(context, delivery),
   );
   const written = await ready.records.write(transition);

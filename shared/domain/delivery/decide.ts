@@ -4,6 +4,7 @@ import { type Sent, retryAfterMs } from '../retry/outcome.ts';
 import {
   recordDelivered,
   recordExhausted,
+  recordExpired,
   recordLateResult,
   recordRejected,
   recordRetry,
@@ -23,6 +24,8 @@ type RequestAttempted = Common & {
   reply: Sent;
   /** Version of the subscription that was called. */
   version: number | undefined;
+  /** When its message expires, in milliseconds since the epoch. */
+  messageExpiresAt: number | undefined;
   /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
   retryLease: Lease | undefined;
   schedulerThresholdSeconds: number;
@@ -67,7 +70,9 @@ function afterRequest(attempted: RequestAttempted, at: WriteTime): Revision {
     case 'rejected':
       return recordRejected(attempted, attempted, at);
     case 'failed': {
+      const { policy, messageExpiresAt = Infinity } = attempted;
       const next = followingByRequest(attempted);
+      if (next !== undefined && next.dueAt >= messageExpiresAt) return recordExpired(attempted, policy, at);
       const lease = next?.by === 'same_invocation' ? attempted.retryLease : undefined;
       return afterFailure(attempted, next, at, lease);
     }

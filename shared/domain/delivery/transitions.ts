@@ -78,6 +78,12 @@ export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy
   return recordAttempt(completed, { ...end, lease: null, overdueAt: at.now, policy }, at);
 }
 
+/** Its message expires before the next attempt is due. */
+export function recordExpired(completed: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
+  const end = { status: 'cancelled', reason: 'message_expired' } as const;
+  return recordAttempt(completed, { ...end, lease: null, overdueAt: null, policy }, at);
+}
+
 function recordAttempt(
   { delivery, owner, attempt }: CompletedAttempt,
   change: StatusChange & Pick<DeliveryChange, 'lease' | 'overdueAt' | 'policy'>,

@@ -1,3 +1,4 @@
+import { endOfAttempt } from '../../../shared/domain/delivery/attempt.ts';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';
@@ -12,6 +13,7 @@ import {
   type Finding,
   type Invariant,
 } from './delivery-case.ts';
+import { expectedDelayMs } from './attempts.ts';
 import { erasureOf } from './fidelity.ts';
 import { validBetween } from './policy.ts';
 
@@ -19,9 +21,12 @@ import { validBetween } from './policy.ts';
 export const cancelledForAReason: Invariant = (one) =>
   one.writes.flatMap((write) => {
     const { transition, after, actor, at } = write;
-    if (transition.name !== 'cancel' || isTrue(one, write)) return [];
+    if (after.status !== 'cancelled' || !ENDING.has(transition.name) || isTrue(one, write)) return [];
     return [violation('cancelled_for_a_reason', one, `${after.reason} by ${actor.name} at ${at}`)];
   });
+
+/** A `record` cancels what would expire before its retry. */
+const ENDING: ReadonlySet<Write['transition']['name']> = new Set(['cancel', 'record']);
 
 const isTrue = (one: DeliveryCase, write: Write): boolean => {
   const { after, actor, at } = write;
@@ -31,7 +36,7 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
     case 'manual':
       return wasRequested(one, at);
     case 'message_expired':
-      return (acceptanceOf(one)?.actor.copy?.message.expiresAt ?? Infinity) <= now;
+      return (acceptanceOf(one)?.actor.copy?.message.expiresAt ?? Infinity) <= dueAfter(write, now);
     case 'queue_deleted':
       return isOfDeletedQueue(one, at);
     case 'body_erased':
@@ -53,6 +58,17 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
       return false;
   }
 };
+
+/** When the next attempt would have been due at the latest. */
+const dueAfter = ({ transition, after, actor }: Write, now: number): number => {
+  const last = after.attempts.at(-1);
+  if (transition.name !== 'record' || last === undefined || after.policy === undefined) return now;
+  const inRound = after.attempts.filter(({ round }) => round === after.round).length;
+  const delayMs = expectedDelayMs(after.policy, inRound)?.most ?? 0;
+  return endOfAttempt(last) + Math.max(delayMs, actor.settings.retryAfterCapMs) + ROUNDING_MS;
+};
+
+const ROUNDING_MS = 2;
 
 const existedBefore = ({ world, subscriptionId }: DeliveryCase, time: number): boolean =>
   (world.subscriptions.versionsOf(subscriptionId)[0]?.from ?? Infinity) <= time;

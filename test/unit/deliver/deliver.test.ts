@@ -185,6 +185,18 @@ describe('a change between two attempts', () => {
     expect(world.subscriber.seen).toHaveLength(2);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
   });
+
+  it('ends with the failure after which the message expires before its next attempt', async () => {
+    await world.subscribe({ minimum_delay_retries: 1, minimum_delay: 3_600, maximum_delay: 3_600 });
+    world.subscriber.script(world.url, [status(500)]);
+    await world.dispatch({ ok: true, message: aMessage({ expiresAt: world.startedAt + 3_600_000 }) });
+    await world.runFor(1_000);
+
+    const ended = { status: 'cancelled', reason: 'message_expired', attempts: [{ number: 1 }] };
+    expect(await world.delivery()).toMatchObject({ ...ended, pendingSteps: [], overdueAt: undefined });
+    expect(world.undeliverables.sent).toEqual([]);
+    expect(finalCounts()).toEqual({ DeliveriesCancelled: 1 });
+  });
 });
 
 describe('the time of a retry', () => {

@@ -50,11 +50,13 @@ const decided = (
     policy = {},
     delivery = {},
     retryLease,
+    messageExpiresAt,
   }: {
     reply?: Reply;
     policy?: Parameters<typeof aBarePolicy>[0];
     delivery?: DeliveryFields;
     retryLease?: typeof lease;
+    messageExpiresAt?: number;
   } = {},
 ) =>
   decide(
@@ -64,6 +66,7 @@ const decided = (
       attempt: anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt }),
       reply,
       version: 7,
+      messageExpiresAt,
       policy: aBarePolicy(policy),
       owner: OWNER,
       retryLease,
@@ -143,6 +146,16 @@ describe('the result of an attempt', () => {
       reason: 'retries_exhausted',
       pendingSteps: [{ kind: 'undeliverable' }, { kind: 'exhausted_event' }],
     });
+  });
+
+  it.each([
+    ['cancels it if the message expires when the retry is due', 10_100, 'cancelled', 'message_expired'],
+    ['retries it if the message expires later', 10_101, 'retrying', undefined],
+  ])('%s', (_, afterMs, status, reason) => {
+    const messageExpiresAt = SOME_TIME + afterMs;
+    const change = decidedChange({ outcome: 'failed' }, { policy: delayed, messageExpiresAt });
+    expect(change).toMatchObject({ status, lease: null, appendAttempt: { number: 1 } });
+    expect('reason' in change ? change.reason : undefined).toBe(reason);
   });
 
   it('schedules the next attempt after a failure, counted from the end of this one', () => {
