@@ -28,8 +28,10 @@ export const pageFields = {
     .exactOptional(),
 };
 
-/** Not strict: Zaqar's client sends further parameters with some lists. They are ignored. */
-export const pageQuery = z.object(pageFields);
+export const pageQuery = z.strictObject(pageFields);
+
+/** Zaqar's client sends further parameters with some lists. They are ignored. */
+export const zaqarPageQuery = z.object(pageFields);
 
 export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.string() }));
 

@@ -5,7 +5,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import type { ApiDependencies } from '../dependencies.ts';
 import { flag } from '../fields.ts';
 
-export const deletionQuery = z.object({
+export const deletionQuery = z.strictObject({
   now: flag.describe('Whether to leave no archive: the deletion cannot be undone.'),
 });
 

@@ -36,7 +36,7 @@ const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
 
 const typeList = listing('event_types', eventTypeViewSchema);
 
-const listQuery = z.object({
+const listQuery = z.strictObject({
   ...pageFields,
   detailed: flag.default(true).meta({
     description: 'Whether to include the schemas and examples of the types.',

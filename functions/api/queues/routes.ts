@@ -6,7 +6,7 @@ import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscrip
 import { deletionHeaders, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
 import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
-import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
+import { pageWithinAnswerSize, linksSchema, nextLinks, zaqarPageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, noBody, optionalJsonBody, withLocation } from '../route.ts';
@@ -158,7 +158,7 @@ export async function deleteQueue(
 }
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */
-const queueListQuery = pageQuery.extend({
+const queueListQuery = zaqarPageQuery.extend({
   detailed: flag.describe('Whether to include the metadata of the queues.'),
   with_count: flag.describe('Whether the first page contains the number of all queues.'),
   name: z

@@ -18,7 +18,7 @@ import { findTypeWarnings } from '../event-types/warnings.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
-import { pageWithinAnswerSize, listing, pageQuery } from '../paging.ts';
+import { pageWithinAnswerSize, listing, zaqarPageQuery } from '../paging.ts';
 import { isSubscriptionId, queuePath, subscriptionKey } from '../paths.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import { stoppedSubscription, stoppedView, viewOfSubscription } from '../pauses/routes.ts';
@@ -47,7 +47,7 @@ const SUBSCRIPTION_OPERATIONS = [
 ];
 
 /** `match`: may be a whole URL. */
-const subscriptionListQuery = pageQuery.extend({
+const subscriptionListQuery = zaqarPageQuery.extend({
   match: z
     .string()
     .min(1)

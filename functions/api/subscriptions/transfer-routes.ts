@@ -35,7 +35,7 @@ export const MAX_LINES = 500;
 
 export const jsonLines = z.string().meta({ description: 'JSON lines, each with one subscription.' });
 
-const importQuery = z.object({
+const importQuery = z.strictObject({
   replace: flag.describe(
     'Whether to replace existing subscriptions that have other content. By default they are refused.',
   ),

@@ -112,6 +112,20 @@ it('a refusal repeats no character of the caller that breaks a line, controls a 
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
 });
 
+it.for([
+  ['GET', `${QUEUE}/messages/m1/deliveries`, 'status=rejected'],
+  ['GET', `${QUEUE}/recoveries`, 'state=running'],
+  ['GET', `${QUEUE}/archived-subscriptions`, 'match=acme'],
+  ['GET', '/v2/archived-queues', 'name=orders'],
+  ['GET', '/v2/event-types', 'group=orders'],
+  ['DELETE', QUEUE, 'force=true'],
+  ['DELETE', ONE, 'Now=true'],
+  ['POST', `${QUEUE}/import`, 'overwrite=true'],
+] as const)('%s %s refuses the unknown parameter %s', async ([method, path, query], { api }) => {
+  const [field = ''] = query.split('=');
+  expect(await api.call(method, `${path}?${query}`)).toMatchObject(invalid(field));
+});
+
 describe('the size of a refusal', () => {
   const withOptions = (options: unknown) => withKeys({ options });
   const withFilter = (name: string) => withOptions({ filter: { [name]: Array(20).fill([]) } });

@@ -306,7 +306,7 @@ describe('after its subscription was deleted', () => {
   const end = {
     deleted: () => world.call('DELETE', PATH),
     expired: () => world.later(30_000),
-    'deleted with its queue': () => world.call('DELETE', '/v2/queues/orders?subscriptions=delete'),
+    'deleted with its queue': () => world.call('DELETE', '/v2/queues/orders'),
   };
 
   /** A delivery that was received before that, with a token. */
