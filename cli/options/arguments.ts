@@ -1,10 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import {
-  type CalendarTime,
-  parseCalendarTime,
-  parseLastTime,
-  parseTimeOfDay,
-} from '../../api-client/calendar-time.ts';
+import { type CalendarTime, parseLastTime, parseTimeOfDay } from '../../api-client/calendar-time.ts';
 import { EVENT_TYPE_NAME_RULE, isEventTypeName } from '../../shared/domain/event-type/event-type.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
@@ -149,12 +144,15 @@ export function parsePastTime(text: string): number {
   return at;
 }
 
-/** Parses a time to come, to milliseconds since the epoch. */
+/** Parses a time to come, to milliseconds since the epoch. Without a day it is of today. */
 export function parseFutureTime(text: string): number {
-  const at = parseCalendarTime(text)?.at;
+  const now = Date.now();
+  const at = parseTimeOfDay(text, now)?.at;
   if (at === undefined)
-    throw new InvalidArgumentError('Expected a time such as 2026-11-21 14:00 or 2026-11-21T12:00:00Z.');
-  if (at <= Date.now()) throw new InvalidArgumentError('The time must be in the future.');
+    throw new InvalidArgumentError(
+      'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z or 14:00.',
+    );
+  if (at <= now) throw new InvalidArgumentError('The time must be in the future.');
   return at;
 }
 

@@ -33,7 +33,7 @@ const PAUSE = {
     ),
     option(
       '--until <TIME>',
-      'resume at this time: 2026-12-24 18:00 (local, or with a zone)',
+      'resume at this time: 2026-12-24 18:00 (local, or with a zone), or 18:00 (today)',
       parseFutureTime,
     ),
   ],

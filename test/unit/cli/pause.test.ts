@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { clockTime } from '../../../cli/output/text.ts';
 import { AT, ID, listed, ONE as DELIVERY, page, retrying, subscription } from './delivery-views.ts';
 import { FORBIDDEN, json, runOn, type StubRoutes } from './stub-api.ts';
@@ -42,9 +42,18 @@ describe('posthaste subscription pause', () => {
     expect(bodyOf(await runOn(routes, `subscription pause orders ${ID}${options}`))).toEqual(body);
   });
 
+  it('takes an end without a day as one of today', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 0, 1, 10) });
+    onTestFinished(() => void vi.useRealTimers());
+    const routes = { [`POST ${ONE}/pause`]: stopped(paused(OWN)) };
+    const run = await runOn(routes, `subscription pause orders ${ID} --until 18:00`);
+    expect(bodyOf(run)).toEqual({ until: new Date(2026, 0, 1, 18).toISOString() });
+  });
+
   it.each([
     ['--for 0', 'Expected whole seconds, 1 or more.'],
     ['--until 2026-01-01', 'The time must be in the future.'],
+    ['--until 00:00', 'The time must be in the future.'],
     ['--until 1h', 'Expected a time such as'],
     ['--for 1h --until 2036-01-01', 'cannot be used with'],
   ])('refuses %s before it asks the API', async (options, message) => {
