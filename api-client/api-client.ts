@@ -54,7 +54,7 @@ export function clientBy(name: string, send: Send): ApiClient {
   return {
     name,
     send,
-    call: (asked, given) => callBy(send, buildRequest(asked, given), asked.schema),
+    call: async (asked, given) => callBy(send, await buildRequest(asked, given), asked.schema),
     pages: (asked, given) => pages(send, asked, given),
     list: (asked, given) => list(send, asked, given),
     items: (asked, given) => readItems(list(send, asked, given)),
@@ -156,23 +156,37 @@ export function parsedAnswer<Answer>(
   throw new UnknownAnswer(request, firstField(parsed.error));
 }
 
-export function buildRequest<Name extends Route>(
+export async function buildRequest<Name extends Route>(
   { route, sending }: Operation<Name, unknown>,
   { path = {}, query = {}, body, signal }: Given<Name>,
   more: Readonly<Record<string, string | number | undefined>> = {},
-): ApiRequest {
+): Promise<ApiRequest> {
   const [method = '', template = ''] = route.split(' ');
-  const segments = new Map<string, unknown>(Object.entries(path));
   return {
     ...sending,
     method,
-    path: template.replaceAll(/\{(\w+)\}/g, (_text, name: string) =>
-      encodeURIComponent(String(segments.get(name))),
-    ),
+    path: await fillPath(template, path),
     search: formatSearch({ ...query, ...more }),
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     signal,
   };
+}
+
+async function fillPath(template: string, path: object): Promise<string> {
+  const segments = new Map<string, unknown>(Object.entries(path));
+  const message = segments.get('message');
+  if (typeof message === 'string') segments.set('message', await routableId(message));
+  return template.replaceAll(/\{(\w+)\}/g, (_text, name: string) =>
+    encodeURIComponent(String(segments.get(name))),
+  );
+}
+
+/** A producer's id that no path can carry, as the hash by which the API knows it: `toMessageId`, which needs Node.js. */
+async function routableId(id: string): Promise<string> {
+  if (!/[/?\p{Cc}]/u.test(id)) return id;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(['', id])));
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)));
+  return `x_${base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')}`;
 }
 
 /** The query string with its question mark; empty without parameters. Undefined values are omitted. */
@@ -194,7 +208,7 @@ async function* pages<Name extends Route, Page extends { links: Links }>(
   // All parameters of the link: the API adds those that it chose, such as the end of a window.
   let next: Record<string, string> | undefined = {};
   do {
-    const request = buildRequest(asked, given, { limit: limit(), ...next });
+    const request = await buildRequest(asked, given, { limit: limit(), ...next });
     const page: Page = await callBy(send, request, asked.schema);
     yield page;
     const params = paramsOfNext(page.links);

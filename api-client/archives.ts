@@ -13,7 +13,7 @@ export async function deletionBy<Name extends DeletingRoute>(
   asked: Operation<Name, undefined>,
   given: Given<Name>,
 ): Promise<Deletion> {
-  const { headers } = await api.send(buildRequest(asked, given));
+  const { headers } = await api.send(await buildRequest(asked, given));
   const restorableUntil = headers.get(RESTORABLE_UNTIL);
   const seconds = headers.get(REQUESTS_END_WITHIN_SECONDS);
   return {

@@ -15,7 +15,7 @@ export async function showMessage(
   id: string,
   signal?: AbortSignal,
 ): Promise<ShownMessage> {
-  const request = buildRequest(getMessage, { path: { queue, message: id }, signal });
+  const request = await buildRequest(getMessage, { path: { queue, message: id }, signal });
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, getMessage.schema), text };
 }

@@ -90,9 +90,9 @@ async function* exportedPages(
   let marker: string | undefined;
   do {
     const { text, headers } = await api.send(
-      withCredentials
+      await (withCredentials
         ? buildRequest(exportCredentials, { path, query: { marker, secrets: true } })
-        : buildRequest(exportSubscriptions, { path, query: { marker } }),
+        : buildRequest(exportSubscriptions, { path, query: { marker } })),
     );
     yield text;
     // A Link header of the form `<href>; rel="next"` (RFC 8288).

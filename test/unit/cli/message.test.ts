@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/text.ts';
 import { COMMAND } from '../../../local/command-name.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, ID, message, messageView, pending, subscription } from './delivery-views.ts';
 import { FORBIDDEN, json, MORE, NO_CONTENT, refusal, runOn, type StubRoutes } from './stub-api.ts';
@@ -131,6 +132,12 @@ describe('posthaste explain', () => {
     expect(stdout).toContain(
       `matched none. Its data is kept: once there is one, run ${COMMAND} send orders m1 --to SUBSCRIPTION\n`,
     );
+  });
+
+  it('names a message by its hash if no path can carry its id', async () => {
+    const { id } = toMessageId({ id: 'order 17?' });
+    const { requests } = await runOn({}, ['explain', 'orders', 'order 17?']);
+    expect(requests[0]?.path).toContain(`/v2/queues/orders/messages/${id}/explain`);
   });
 
   it('leads to a search for a message that the queue does not have', async () => {
@@ -279,6 +286,13 @@ describe('posthaste find', () => {
     expect(stdout).toMatch(
       /^message order-55 of queue orders, accepted [\d-]{10} [\d:]{8}: 3 matched, 1 delivered, 2 exhausted\n {2}→ npm run -s posthaste -- explain orders order-55\n$/,
     );
+  });
+
+  it('finds a message by an id that no path can carry', async () => {
+    const { id } = toMessageId({ id: 'order 17/a' });
+    const routes = { ...ROUTES, [`GET /v2/queues/bills/messages/${id}`]: json(inQueue('bills', id)) };
+    const { stdout } = await runOn(routes, ['find', 'order 17/a']);
+    expect(stdout).toMatch(new RegExp(`^message ${id} of queue bills`));
   });
 
   it('says how many subscriptions a filter kept a message from', async () => {

@@ -72,7 +72,7 @@ describe('search', () => {
     const names = Array.from({ length: 30 }, (_, index) => `queue-${index}`);
     const { api, asked, mostAtOnce } = apiWith(names, {});
     expect(await found(api, 'x', 'queue-20')).toMatchObject({ lookedIn: 30, more: false });
-    expect(asked[1]).toBe('/v2/queues/queue-20/messages/x');
+    expect(asked[1]).toMatch(/^\/v2\/queues\/queue-20\//);
     expect(mostAtOnce()).toBeLessThanOrEqual(8);
   });
 
