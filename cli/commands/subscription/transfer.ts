@@ -139,8 +139,10 @@ Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
 `,
   examples: ['subscription import orders orders.jsonl --output orders-secrets.jsonl'],
-  run: async ({ options, terminal }, queue, file = STDIN) => {
-    const given = await readInput(file, MAX_BYTES, terminal);
+  run: async ({ options, terminal, refuse }, queue, file: string | undefined) => {
+    if (file === undefined && terminal.stdin.isTTY === true)
+      refuse('there is nothing to import; name a file, or - for stdin');
+    const given = await readInput(file ?? STDIN, MAX_BYTES, terminal);
     const text = isSealed(given) ? await openSealed(given, options, terminal) : given;
     const api = await openApiToWrite(options, terminal);
     const results = options.output === undefined ? undefined : newResultsFile(options.output);

@@ -425,6 +425,12 @@ describe('posthaste subscription import', () => {
     expect(requests.slice(1).map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
   });
 
+  it('does not wait for lines that nothing sends', async () => {
+    const { status, stderr, requests } = await runOn({}, IMPORT, answering(undefined));
+    expect({ status, requests }).toEqual({ status: 2, requests: [] });
+    expect(stderr).toContain('there is nothing to import; name a file, or - for stdin');
+  });
+
   it('prints the secrets, the refused lines and the counts as text', async () => {
     const { status, stdout, stderr, url } = await runOn({ [PATH]: answered }, IMPORT, inputOf(700));
     expect(status).toBe(1);
