@@ -30,7 +30,7 @@ import {
 } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
-import { existingQueue } from '../existing.ts';
+import { existingQueue, existingSubscription, presentQueue } from '../existing.ts';
 import { timeField, windowed } from '../fields.ts';
 import { linksSchema, listing, nextLinks, pageFields, pageQuery } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
@@ -213,18 +213,20 @@ const BEGIN_AFTER_SECONDS = 3;
  */
 export async function startRecovery(
   context: Pick<ApiDependencies, 'recoveries' | 'operations' | 'clock' | 'newId'> & {
-    registry: Pick<Registry, 'findQueue'>;
+    registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
     settings: BodyRetention;
   },
   { by, ...asked }: AskedSelection,
 ): Promise<Recovery> {
   const { registry, recoveries, operations, clock, newId, settings } = context;
   const now = clock.now();
-  const { queue, since } = asked;
+  const { queue, since, subscriptionId } = asked;
   const until = Math.min(asked.until, now);
   if (since >= until) throw invalidFields([{ field: 'since', message: 'is in the future' }]);
-  const found = await registry.findQueue(queue);
-  if (found === undefined) throw notFound('such queue');
+  const found = await presentQueue({ registry }, queue);
+  // Of a deleted one it would skip every delivery.
+  if (subscriptionId !== undefined)
+    await existingSubscription({ registry }, { queue, subscriptionId }, { deleted: false });
   const retained = { retentionDays: queueMember('_retention_days', found.metadata) };
   const oldest = now - bodyRetentionMs(settings, retained);
   if (since < oldest) {

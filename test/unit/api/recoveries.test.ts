@@ -36,8 +36,14 @@ const it = itWithOrders.extend(
 );
 
 describe('POST /v2/queues/{queue}/recoveries', () => {
-  it('records a recovery, sends the operation, and shows it', async ({ call, queued, recoveries }) => {
-    const selection = { ...WINDOW, subscription: 's-1', status: 'exhausted' };
+  it('records a recovery, sends the operation, and shows it', async ({
+    call,
+    queued,
+    recoveries,
+    subscribe,
+  }) => {
+    await subscribe();
+    const selection = { ...WINDOW, subscription: 'id-1', status: 'exhausted' };
     const { status, headers, body } = await call('POST', PATH, selection);
     const { id } = recoveryViewSchema.parse(body);
     expect(status).toBe(202);
@@ -59,7 +65,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect(await recoveries.find('orders', id)).toMatchObject({
       selection: {
         queue: 'orders',
-        subscriptionId: 's-1',
+        subscriptionId: 'id-1',
         status: 'exhausted',
         until: NOON - 30 * 60 * 1000,
       },
@@ -127,6 +133,11 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect(await call('POST', PATH, body)).toMatchObject(invalid(field));
     expect(await call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
     expect([queued, changes]).toEqual([[], []]);
+  });
+
+  it('refuses a subscription that does not exist, such as a name', async ({ call, queued }) => {
+    expect(await call('POST', PATH, { ...WINDOW, subscription: 'ACME' })).toMatchObject(refusal('not_found'));
+    expect(queued).toEqual([]);
   });
 
   it('leaves no recovery that never runs, if it fails halfway', async ({ call, dependencies, queued }) => {
@@ -201,8 +212,10 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
   });
 });
 
-it('the audit trail says who started and stopped a recovery', async ({ call, start, changes }) => {
-  const { id } = await start({ ...WINDOW, subscription: 's-1' });
+it('the audit trail says who started and stopped a recovery', async ({ call, start, changes, subscribe }) => {
+  await subscribe();
+  changes.length = 0;
+  const { id } = await start({ ...WINDOW, subscription: 'id-1' });
   await call('DELETE', `${PATH}/${id}`);
   await call('DELETE', `${PATH}/${id}`);
   expect(changes).toEqual([
@@ -214,7 +227,7 @@ it('the audit trail says who started and stopped a recovery', async ({ call, sta
       selection: {
         since: '2026-11-21T10:00:00.000Z',
         until: '2026-11-21T11:30:00.000Z',
-        subscription: 's-1',
+        subscription: 'id-1',
       },
     },
     { ...CALLER, change: 'recovery_stopped', queue: 'orders', recoveryId: id },
