@@ -253,6 +253,7 @@ function absenceText(
     `Not searched: parts of message ids, data, deleted subscriptions. To look by time: ${commandText('find 1h')}`,
     'A message of this id',
     '- was never accepted: it was not sent, or with another id or to another queue,',
+    '- or is a CloudEvent, which is found by its time: its id here is a hash of its source and id,',
     ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
     ...unsearched.map((queue) => `- or is of ${queue},`),
     `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,

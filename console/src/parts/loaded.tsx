@@ -56,6 +56,7 @@ export function WhyMissing() {
       <p>A message that is not on record</p>
       <ul>
         <li>was never accepted: the producer’s call failed, or it used another id or queue;</li>
+        <li>or is a CloudEvent, which is found by its time: its id here is a hash of its source and id;</li>
         <li>
           or is of a deleted queue, which <code>posthaste find --queue</code> searches by its name only;
         </li>

@@ -317,6 +317,7 @@ describe('posthaste find', () => {
       'Nothing was found for nothing in 2 queues.\nNot searched: parts of message ids, data, deleted subscriptions. ' +
         `To look by time: ${COMMAND} find 1h\nA message of this id\n- was never`,
     );
+    expect(stdout).toContain('\n- or is a CloudEvent, which is found by its time:');
     expect(stdout).toContain('the ingress queue, which holds about 12 and 40 until a later time,');
     expect(stdout).toContain('dead letters, of which there are about 3: ');
     expect(stdout).toContain(
