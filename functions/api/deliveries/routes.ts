@@ -115,9 +115,9 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const message = messageKey(params);
       const found = isSubscriptionId(id) ? await findDelivery(dependencies, message, id) : undefined;
       if (found === undefined) throw notFound('such delivery');
-      const { delivery } = found;
+      const { delivery, expiresAt = Infinity } = found;
       const { policy, policySource } = await findPolicy(dependencies, delivery);
-      const planned = plannedAttempts(delivery, policy);
+      const planned = plannedAttempts(delivery, policy).filter(({ dueAt }) => dueAt < expiresAt);
       return jsonAnswer(deliveryDetailView({ delivery, policy, policySource, planned }));
     },
   });
@@ -239,8 +239,8 @@ export async function findPolicy(
   return { policy, policySource: source };
 }
 
-/** `type`: of the message. */
-type Found = { delivery: Delivery; type: string | undefined };
+/** `type`, and `expiresAt` in milliseconds since the epoch: of the message. */
+type Found = { delivery: Delivery; type: string | undefined; expiresAt: number | undefined };
 
 /** The most messages that a request looks through, and the most reads of the listing: it would hold the function. */
 const MAX_MESSAGES = 100;
@@ -282,5 +282,5 @@ async function findDelivery(
 ): Promise<Found | undefined> {
   const record = await messageRecords.find(message);
   const delivery = record && (await deliveries.find(deliveryKeyIn(record, subscriptionId)));
-  return delivery && { delivery, type: record.type };
+  return delivery && { delivery, type: record.type, expiresAt: record.accepted?.expiresAt };
 }

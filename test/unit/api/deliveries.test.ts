@@ -304,6 +304,18 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     });
   });
 
+  it('shows no planned attempt from the end of the ttl of its message on', async ({ api }) => {
+    const accepted = { digest: 'a', timestamp: '2026-11-21T12:00:00.000Z', expiresAt: NOON + 120_000 };
+    const expiring = { ...of, messageId: 'order-8' };
+    await recordMessage(api, { messageId: 'order-8', buckets: 7, accepted });
+    const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });
+    const next = { number: 2, phase: 'pre_backoff', dueAt: NOON + 60_000, by: 'sqs_delay' } as const;
+    const attempts = [anAttempt({ startedAt: NOON, durationMs: 0 })];
+    await recordAll(api, [{ ...expiring, attempts, next, policy }]);
+    const shown = deliveryDetailSchema.parse(await api.get(DETAIL.replace('order-7', 'order-8')));
+    expect(shown.planned.map(({ number }) => number)).toEqual([2]);
+  });
+
   it('shows no planned attempts once the delivery has ended', async ({ api }) => {
     await recordAll(api, [{ ...of, status: 'delivered', attempts: [anAttempt({ outcome: 'delivered' })] }]);
     expect(await detailOf(api)).toMatchObject({ status: 'delivered', planned: [] });
