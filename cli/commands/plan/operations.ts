@@ -84,12 +84,14 @@ export function countOperations(work: Work) {
       recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT),
     calls: 1 + recordsPerChunk,
   };
-  const inSequence = [
+  const ofDeliver = [
     row({ ...quantities.chunk, ...chunkWrites }, messages * chunks),
+    row(quantities.member, firstSuccesses - alone),
+    // The members of a chunk share what it fetches.
+    row(quantities.bodyGet, inBucket * (messages * chunks + alone)),
     row(quantities.bodyPutLater, (inBucketWhenFailing - inBucket) * kept),
     row(quantities.leftToPull, pulled),
     row(quantities.single, alone),
-    row(quantities.bodyGet, inBucket * alone),
     ...failing.flatMap((group) => {
       const { deliveries, failures, exhausted, retries } = group;
       const single = deliveries * singleShare(group);
@@ -97,7 +99,7 @@ export function countOperations(work: Work) {
         row(quantities.single, single),
         row(quantities.firstFailure, single),
         row(quantities.failedMember, deliveries - single),
-        row(quantities.bodyGet, inBucket * deliveries),
+        row(quantities.bodyGet, inBucket * single),
         ...retries.flatMap(({ mechanism }, index) => [
           row(quantities[mechanism], deliveries, index + 2),
           row(quantities.bodyGet, mechanism === 'same_invocation' ? 0 : inBucketWhenFailing * deliveries),
@@ -106,12 +108,7 @@ export function countOperations(work: Work) {
       ];
     }),
   ];
-  // They run in parallel, so together they take as long as one.
-  const inParallel = [
-    row(quantities.member, firstSuccesses - alone),
-    row(quantities.bodyGet, inBucket * (firstSuccesses - alone)),
-  ];
-  const rows = { dispatch: ofDispatch, deliver: [...inSequence, ...inParallel], api: ofApi };
+  const rows = { dispatch: ofDispatch, deliver: ofDeliver, api: ofApi };
   const made = totals(Object.values(rows).flat());
   const [schedules, wakeUps] = [made('schedules'), made('wakeUps')];
 
@@ -150,7 +147,7 @@ export function countOperations(work: Work) {
   // Calls in sequence over all invocations. The records of a batch run in parallel.
   const calls = {
     dispatch: (totals(ofDispatch)('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
-    deliver: totals(inSequence)('calls') / batches.delivery,
+    deliver: totals(ofDeliver)('calls') / batches.delivery,
     api: runs.api * invocation.api.calls,
   };
   const subscribersMs =

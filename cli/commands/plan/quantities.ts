@@ -59,8 +59,8 @@ export const quantities = {
   scheduler: { ...WOKEN, schedules: 1, calls: 5, log: 485, cpu: 3 },
   // The status and its entries, the event, and a message in the undeliverable queue.
   exhaustion: { recordWrites: 1, writes: 1, sends: 1, events: 1, calls: 3 },
-  // Above 64 KB the body of each message is put, and each attempt but one at once fetches it. Above 8 KB it is put with
-  // a message's first failure, which reads its record once more, and each retry but one at once fetches it.
+  // Above 64 KB the body of each message is put, and each job fetches it. Above 8 KB it is put with a message's first
+  // failure, which reads its record once more. Each retry but one at once fetches what was put.
   bodyPut: { s3Puts: 1, calls: 1 },
   bodyPutLater: { s3Puts: 1, messageReads: 1, calls: 2 },
   bodyGet: { s3Gets: 1, calls: 1 },

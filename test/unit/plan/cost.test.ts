@@ -506,10 +506,13 @@ describe('the operations of a plan', () => {
     { payloadBytes: 20_000, failureRate: 1, puts: 1, gets: 1 },
     { payloadBytes: 100_000, failureRate: 0, puts: 1, gets: 1 },
     { payloadBytes: 100_000, failureRate: 1, puts: 1, gets: 2 },
+    // The members of a chunk share what it fetches.
+    { payloadBytes: 100_000, failureRate: 0, puts: 1, gets: 1, fanOut: 10 },
+    { payloadBytes: 100_000, failureRate: 1, puts: 1, gets: 11, fanOut: 10, failingSeconds: 0 },
   ])('put $puts and get $gets objects for $payloadBytes bytes, failing at a rate of $failureRate', (one) => {
     const { puts, gets, ...given } = one;
     const policy = { ...DEFAULT_RETRY_POLICY, retries_with_no_delay: 0 };
-    const plan = { ...plain, ...given, failingSeconds: 1, policy };
+    const plan = { ...plain, failingSeconds: 1, ...given, policy };
     expect(perMessage(plan, ({ s3Puts }) => s3Puts)).toBeCloseTo(puts, 1);
     expect(perMessage(plan, ({ s3Gets }) => s3Gets)).toBeCloseTo(gets, 1);
   });
