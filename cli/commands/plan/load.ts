@@ -161,7 +161,10 @@ export function sumOver(groups: readonly Group[], summand: (group: Group) => num
 export type Work = {
   plan: Plan;
   seconds: number;
+  queues: number;
+  /** Those with a subscription, and those without. */
   messages: number;
+  unmatched: number;
   /** Deliveries by pull, which are in no group. Each is acknowledged at its first receive. */
   pulled: number;
   /** Messages per invocation, by queue, and deliveries per receive by pull. */
@@ -239,7 +242,9 @@ function buildWork(plan: Plan, seconds: number, kept: number, groups: readonly G
   const retry = batchWindowSeconds > 0 ? 1 : batch;
   const batches = { ingress: batch, delivery: batch, retry, pull: batch };
   const messages = (messagesPerDay * seconds) / SECONDS_A_DAY;
-  return { plan, seconds, messages, pulled: 0, batches, groups, kept };
+  const unmatched = (plan.unmatchedPerDay * seconds) / SECONDS_A_DAY;
+  const queues = Math.max(1, plan.subscriptions / plan.fanOut);
+  return { plan, seconds, queues, messages, unmatched, pulled: 0, batches, groups, kept };
 }
 
 /** Share of the deliveries to a failing subscription for which dispatch, which caches lists, already knows that it fails. */

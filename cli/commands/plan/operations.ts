@@ -13,14 +13,11 @@ import {
   LISTED_SUBSCRIPTION_UNITS,
   quantities,
   REFRESH_SECONDS,
-  REQUESTS_PER_REFRESH,
+  STORED_OVERHEAD,
   type Counted,
   type Quantities,
 } from './quantities.ts';
-import { FULL_BATCH, SECONDS_A_DAY, sumOver, type Group, type Work } from './load.ts';
-
-/** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
-const STORED_OVERHEAD = 100;
+import { FULL_BATCH, SECONDS_A_DAY, sumOver, type Work } from './load.ts';
 
 /** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
 export const AWS_CALL_MS = 5;
@@ -30,175 +27,104 @@ const SECRET_SECONDS = 3600;
 
 export type Operations = ReturnType<typeof countOperations>;
 
-/** The operations that AWS counts for some work: what each event takes, times the number of its occurrences. */
+/** The operations that AWS counts for some work: those of its events, and what the invocations add. */
 export function countOperations(work: Work) {
-  const { plan, seconds, messages, pulled, batches, groups, kept } = work;
-  const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
-  const { chunks, members, singles } = countJobs(work);
+  const { plan, seconds, queues, messages, unmatched, pulled, batches, groups } = work;
+  const { fanOut, payloadBytes, subscriptions, cacheSeconds, workers } = plan;
+  const { chunks, singles, inChunk } = countJobs(work);
   const jobs = chunks + singles;
-  // 1 where the bucket has the body: from the start, or from a first failure on.
-  const inBucket = Number(payloadBytes > MAX_BODY_IN_JOB);
-  const inBucketWhenFailing = Number(payloadBytes > MAX_BODY_ON_RECORD);
-  const singleShare = (group: Group): number => (chunks === 0 ? 1 : group.singleJobShare);
-  const failing = groups.filter(({ failures }) => failures > 0);
-  const succeeding = groups.filter(({ failures }) => failures === 0);
-  const firstSuccesses = sumOver(succeeding, () => 1);
-  const alone = sumOver(succeeding, singleShare);
-  const recordBytes = (attempts: number): number =>
-    itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_SNIPPET);
-  const messageBytes = itemBytes.message + (1 - inBucketWhenFailing) * payloadBytes;
-  const inChunk = chunks === 0 ? 0 : members / chunks;
-  const chunkBytes = itemBytes.chunk(inChunk) + inChunk * Math.min(answerBytes, MAX_SNIPPET_BYTES);
-  const row = (takes: Quantities, times: number, attempts = 1): Row => {
-    const { recordWrites = 0, messageReads = 0, writes = 0, reads = 0 } = takes;
-    const written = writes + recordWrites * countUnits(recordBytes(attempts), WRITE_UNIT);
-    const read = reads + messageReads * countUnits(messageBytes, READ_UNIT);
-    return [{ ...takes, writes: written, reads: read }, times];
-  };
-  const queues = Math.max(1, plan.subscriptions / fanOut);
-  const receives = pulled / batches.pull;
-  const refreshes = (queues * plan.consoleHours * (seconds / 24)) / REFRESH_SECONDS;
-  const asked = (plan.apiRequestsPerDay * seconds) / SECONDS_A_DAY;
-  const ofPortal = (plan.portalRequestsPerDay * seconds) / SECONDS_A_DAY;
-  // Their bodies are kept with the record, from the start.
-  const unmatched = (plan.unmatchedPerDay * seconds) / SECONDS_A_DAY;
-  const accepted = messages + unmatched;
-
-  const ofDispatch = [
-    row(quantities.message, accepted),
-    row({ writes: countUnits(messageBytes, WRITE_UNIT) - 1 }, unmatched),
-    row(quantities.job, messages * jobs),
-    row(quantities.bodyPut, inBucket * messages + inBucketWhenFailing * unmatched),
-  ];
-  const ofApi = [
-    row(quantities.apiRequest, asked),
-    row(quantities.portalRequest, ofPortal),
-    row(quantities.receive, receives),
-    row(quantities.pulled, pulled),
-    row(quantities.bodyGet, inBucketWhenFailing * pulled),
-    row(quantities.refresh, refreshes),
-  ];
-  const chunkWrites = {
-    writes:
-      countUnits(itemBytes.claimedChunk(inChunk), WRITE_UNIT) +
-      recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT),
-    calls: 1 + recordsPerChunk,
-  };
-  const ofDeliver = [
-    row({ ...quantities.chunk, ...chunkWrites }, messages * chunks),
-    row(quantities.member, firstSuccesses - alone),
-    // The members of a chunk share what it fetches.
-    row(quantities.bodyGet, inBucket * (messages * chunks + alone)),
-    row(quantities.bodyPutLater, (inBucketWhenFailing - inBucket) * kept),
-    row(quantities.leftToPull, pulled),
-    row(quantities.single, alone),
-    ...failing.flatMap((group) => {
-      const { deliveries, failures, exhausted, retries } = group;
-      const single = deliveries * singleShare(group);
-      return [
-        row(quantities.single, single),
-        row(quantities.firstFailure, single),
-        row(quantities.failedMember, deliveries - single),
-        row(quantities.bodyGet, inBucket * single),
-        ...retries.flatMap(({ mechanism }, index) => [
-          row(quantities[mechanism], deliveries, index + 2),
-          row(quantities.bodyGet, mechanism === 'same_invocation' ? 0 : inBucketWhenFailing * deliveries),
-        ]),
-        row(quantities.exhaustion, exhausted ? deliveries : 0, failures),
-      ];
-    }),
-  ];
-  const rows = { dispatch: ofDispatch, deliver: ofDeliver, api: ofApi };
-  const made = totals(Object.values(rows).flat());
+  const events = listEvents(work);
+  const made = totals(Object.values(events).flat());
   const [schedules, wakeUps] = [made('schedules'), made('wakeUps')];
 
+  const accepted = messages + unmatched;
   // A schedule sends a wake-up that deliver sends again.
   const retryRecords = wakeUps + schedules;
   const firstRuns = (messages * jobs) / batches.delivery;
+  const wokenRuns = wakeUps / batches.retry;
   const runs = {
     dispatch: accepted / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
-    // The function of the portal passes each of its requests on to the API.
-    api: asked + 2 * ofPortal + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
+    api: made('requests'),
   };
-  const ingress = envelopeBytes.ingress + payloadBytes;
-  const job =
-    (chunks * envelopeBytes.chunkJob(inChunk) + singles * envelopeBytes.job) / jobs +
-    (1 - inBucket) * payloadBytes;
-
-  // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler
-  // sent early, and of retries.
-  const wakeUpsIn = (sent: number, invocations: number): number =>
-    invocations === 0 ? 0 : invocations * countSendUnits(sent / invocations, 1);
-  const wokenRuns = wakeUps / batches.retry;
-  const ofFirst = sumOver(groups, ({ retries }) =>
-    retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay' ? 1 : 0,
-  );
-  const wakeUpSends =
-    wakeUpsIn(ofFirst, firstRuns) +
-    wakeUpsIn(schedules, schedules / batches.retry) +
-    wakeUpsIn(wakeUps - schedules - ofFirst, wokenRuns);
-
-  const attempts = sumOver(groups, ({ retries }) => retries.length + 1);
-  const failedAttempts = sumOver(failing, ({ failures }) => failures);
-  // All attempts wait but first successes in chunks, which take as long as one.
-  const successes = attempts - failedAttempts - firstSuccesses + alone + messages * chunks;
 
   // Calls in sequence over all invocations. The records of a batch run in parallel.
   const calls = {
-    dispatch: (totals(ofDispatch)('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
-    deliver: totals(ofDeliver)('calls') / batches.delivery,
+    dispatch: (totals(events.dispatch)('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
+    deliver: totals(events.deliver)('calls') / batches.delivery,
     api: runs.api * invocation.api.calls,
   };
-  const subscribersMs =
-    (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery;
   const computeSeconds = (name: keyof typeof runs, moreCalls = 0): number => {
     const { cpu, coldCpu } = invocation[name];
-    const busyMs = totals(rows[name])('cpu') + runs[name] * (cpu + plan.coldStartShare * coldCpu);
-    const computed = computeDuration(plan.memoryMegabytes[name], busyMs, calls[name] + moreCalls);
-    return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
+    const takes = totals(events[name]);
+    const busyMs = takes('cpu') + runs[name] * (cpu + plan.coldStartShare * coldCpu);
+    const answeredMs = takes('answeredMs') / batches.delivery;
+    return computeDuration(plan.memoryMegabytes[name], busyMs, calls[name] + moreCalls) + answeredMs / 1000;
   };
   const countInstances = (name: 'dispatch' | 'deliver'): number =>
-    plan.workers || Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
+    workers || Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
+  const instances = { dispatch: countInstances('dispatch'), deliver: countInstances('deliver'), api: 1 };
+  /** Of so many times those that remain if an instance does it at most once in a period for each item. */
+  const limited = (name: keyof typeof runs, times: number, items: number, period: number): number =>
+    Math.min(times, instances[name] * items * Math.max(1, seconds / period));
 
+  const reads = {
+    // A list without a subscription is never from the cache.
+    lists:
+      limited('dispatch', messages / batches.ingress, queues, cacheSeconds) + unmatched / batches.ingress,
+    queues: limited('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues, cacheSeconds),
+    first: limited(
+      'deliver',
+      firstRuns * Math.min(fanOut, (batches.delivery * fanOut) / jobs),
+      subscriptions,
+      cacheSeconds,
+    ),
+    // Strongly consistent, so never from the cache.
+    woken: wokenRuns * Math.min(batches.retry, subscriptions),
+  };
   // The item of a minute is under 1 KB. An invocation writes the counters of its queues; an instance writes those of a queue at
   // most once a second (shared/steps/counting-journal.ts).
-  const countWrites = (runCount: number, batch: number, instances: number): number =>
+  const countWrites = (name: keyof typeof runs, runCount: number, batch: number): number =>
     plan.statisticsPerInvocation === undefined
-      ? Math.min(runCount * Math.min(batch, queues), instances * queues * seconds)
+      ? limited(name, runCount * Math.min(batch, queues), queues, 1)
       : runCount * plan.statisticsPerInvocation;
-  const countedByDispatch = countWrites(runs.dispatch, batches.ingress, countInstances('dispatch'));
-  const countedByDeliver = countWrites(runs.deliver, batches.delivery, countInstances('deliver'));
+  const statistics = {
+    dispatch: countWrites('dispatch', runs.dispatch, batches.ingress),
+    deliver: countWrites('deliver', runs.deliver, batches.delivery),
+    api: countWrites('api', pulled, 1),
+  };
   // Without a request to a subscriber deliver has no metrics. A worker writes those of a second together.
-  const countLines = (runCount: number): number =>
-    plan.workers > 0 ? Math.min(runCount, plan.workers * seconds) : runCount;
   const withRequests = runs.deliver - (firstRuns * pulled) / (messages * fanOut);
+  const lineSeconds = workers > 0 ? 1 : 0;
 
-  // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
-  const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
-    Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
-  // A list without a subscription is never from the cache.
-  const listReads =
-    cached('dispatch', messages / batches.ingress, queues) + (runs.dispatch - messages / batches.ingress);
-  const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
-  // Strongly consistent, so never from the cache.
-  const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
-  const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
-  const firstReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
+  const ingress = envelopeBytes.ingress + payloadBytes;
+  const job =
+    (chunks * envelopeBytes.chunkJob(inChunk) + singles * envelopeBytes.job) / jobs +
+    (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
+  // Wake-ups share send requests, as jobs do: those of first attempts, those that Scheduler sent early, and those of retries.
+  const ofFirst = sumOver(groups, ({ retries }) =>
+    retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay' ? 1 : 0,
+  );
+  const wakeUpSends = (sent: number, invocations: number): Event => [
+    { sends: 1, calls: 1 },
+    invocations === 0 ? 0 : invocations * countSendUnits(sent / invocations, 1),
+  ];
 
   const all = totals([
-    ...Object.values(rows).flat(),
-    row({ writes: countUnits(messageBytes, WRITE_UNIT) }, kept),
-    row({ writes: 1, calls: 1 }, countedByDispatch + countedByDeliver + countWrites(pulled, 1, 1)),
-    row({ reads: 1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1), calls: 1 }, listReads),
-    row({ reads: 1, calls: 1 }, queueReads + wokenReads + firstReads),
-    row({ sends: countSendUnits(batches.ingress, jobs, job) }, messages / batches.ingress),
-    row({ calls: countSendUnits(batches.ingress, jobs) }, messages / batches.ingress),
-    row({ sends: 1, calls: 1 }, wakeUpSends),
-    row({ log: invocation.dispatch.log }, countLines(runs.dispatch)),
-    row({ log: invocation.deliver.log }, countLines(withRequests)),
-    row({ log: invocation.api.log }, runs.api),
+    ...Object.values(events).flat(),
+    [{ writes: 1, calls: 1 }, statistics.dispatch + statistics.deliver + statistics.api],
+    [{ reads: 1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1), calls: 1 }, reads.lists],
+    [{ reads: 1, calls: 1 }, reads.queues + reads.first + reads.woken],
+    [{ sends: countSendUnits(batches.ingress, jobs, job) }, messages / batches.ingress],
+    [{ calls: countSendUnits(batches.ingress, jobs) }, messages / batches.ingress],
+    wakeUpSends(ofFirst, firstRuns),
+    wakeUpSends(schedules, schedules / batches.retry),
+    wakeUpSends(wakeUps - schedules - ofFirst, wokenRuns),
+    [{ log: invocation.dispatch.log }, limited('dispatch', runs.dispatch, 1, lineSeconds)],
+    [{ log: invocation.deliver.log }, limited('deliver', withRequests, 1, lineSeconds)],
+    [{ log: invocation.api.log }, runs.api],
   ]);
+  const attempts = sumOver(groups, ({ retries }) => retries.length + 1);
   return {
     writeUnits: all('writes'),
     readUnits: all('reads'),
@@ -213,50 +139,126 @@ export function countOperations(work: Work) {
     sqsGroupedRequests: all('sends') + schedules,
     invocations: runs,
     schedules,
-    kmsRequests: Math.min(
-      attempts + receives,
-      Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * countInstances('deliver'),
-    ),
+    kmsRequests: limited('deliver', attempts + pulled / batches.pull, subscriptions, SECRET_SECONDS),
     s3Puts: all('s3Puts'),
     s3Gets: all('s3Gets'),
     events: all('events'),
-    logBytes: all('log') + countLogOfSuccesses(work, firstSuccesses, alone),
+    logBytes: all('log'),
     /** Bytes sent to subscribers. */
     bytesOut: (attempts + pulled) * (payloadBytes + envelopeBytes.request),
     attempts,
-    failedAttempts,
+    failedAttempts: sumOver(groups, ({ failures }) => failures),
     /** Without those to KMS. Wake-ups of an invocation share those of their sends. */
     awsCalls: all('calls') - wakeUps,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: {
-      dispatch: computeSeconds('dispatch', countedByDispatch + listReads),
-      deliver: computeSeconds('deliver', countedByDeliver + queueReads + wokenReads),
+      dispatch: computeSeconds('dispatch', statistics.dispatch + reads.lists),
+      deliver: computeSeconds('deliver', statistics.deliver + reads.queues + reads.woken),
       api: computeSeconds('api'),
     },
-    /** Bytes of items that stay until they expire; a message also has an index entry. */
-    storedBytes:
-      accepted * (itemBytes.message + 2 * STORED_OVERHEAD) +
-      (kept + unmatched) * (messageBytes - itemBytes.message) +
-      messages * chunks * (STORED_OVERHEAD + chunkBytes) +
-      (pulled + alone) * (STORED_OVERHEAD + recordBytes(1)) +
-      sumOver(failing, ({ retries }) => STORED_OVERHEAD + recordBytes(retries.length + 1)),
+    /** Bytes of items that stay until they expire. */
+    storedBytes: all('stored'),
   };
 }
 
-type Row = readonly [takes: Quantities, times: number];
+/** What an event takes, and how often it happens. */
+type Event = readonly [takes: Quantities, times: number];
 
-function totals(rows: readonly Row[]): (what: Counted) => number {
-  return (what) => rows.reduce((total, [takes, times]) => total + times * (takes[what] ?? 0), 0);
+function totals(events: readonly Event[]): (what: Counted) => number {
+  return (what) => events.reduce((total, [takes, times]) => total + times * (takes[what] ?? 0), 0);
+}
+
+/** What happens in each function. */
+function listEvents(work: Work) {
+  const { plan, seconds, queues, messages, unmatched, pulled, batches, groups, kept } = work;
+  const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
+  const { chunks, singles, inChunk } = countJobs(work);
+  const jobs = chunks + singles;
+  // 1 where the bucket has the body: from the start, or from a first failure on.
+  const inBucket = Number(payloadBytes > MAX_BODY_IN_JOB);
+  const inBucketWhenFailing = Number(payloadBytes > MAX_BODY_ON_RECORD);
+  const bodyBytes = (1 - inBucketWhenFailing) * payloadBytes;
+  const messageBytes = itemBytes.message + bodyBytes;
+  const chunkBytes = itemBytes.chunk(inChunk) + inChunk * Math.min(answerBytes, MAX_SNIPPET_BYTES);
+  const recordBytes = (attempts: number): number =>
+    itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_SNIPPET);
+  const event = (takes: Quantities, times: number, attempts = 1): Event => {
+    const { recordWrites = 0, messageReads = 0, writes = 0, reads = 0 } = takes;
+    const written = writes + recordWrites * countUnits(recordBytes(attempts), WRITE_UNIT);
+    const read = reads + messageReads * countUnits(messageBytes, READ_UNIT);
+    return [{ ...takes, writes: written, reads: read }, times];
+  };
+  // First successes of a message share lines in an invocation with several of its jobs, and in a chunk.
+  const together = Math.min(jobs, batches.delivery);
+  const sharedLines =
+    together < 2 ? chunks : (jobs / together) * Math.ceil((fanOut * together) / jobs / MAX_ON_A_LINE);
+  const singleLog = together < 2 ? firstLines.alone : firstLines.success;
+
+  const dispatch = [
+    event(quantities.message, messages + unmatched),
+    // Their bodies are kept with the record, from the start.
+    event({ writes: countUnits(messageBytes, WRITE_UNIT) - 1, stored: bodyBytes }, unmatched),
+    event(quantities.job, messages * jobs),
+    event(quantities.bodyPut, inBucket * messages + inBucketWhenFailing * unmatched),
+  ];
+  const chunk = {
+    writes:
+      countUnits(itemBytes.claimedChunk(inChunk), WRITE_UNIT) +
+      recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT),
+    calls: 1 + recordsPerChunk,
+    answeredMs: plan.attemptMs,
+    stored: STORED_OVERHEAD + chunkBytes,
+  };
+  const deliver = [
+    event({ ...quantities.chunk, ...chunk }, messages * chunks),
+    // The members of a chunk share what it fetches.
+    event(quantities.bodyGet, inBucket * messages * chunks),
+    event({ log: firstLines.line }, messages * sharedLines),
+    event({ writes: countUnits(messageBytes, WRITE_UNIT), stored: bodyBytes }, kept),
+    event(quantities.bodyPutLater, (inBucketWhenFailing - inBucket) * kept),
+    event({ ...quantities.leftToPull, stored: STORED_OVERHEAD + recordBytes(1) }, pulled),
+    ...groups.flatMap(({ deliveries, singleJobShare, failures, exhausted, retries }) => {
+      const single = chunks === 0 ? deliveries : deliveries * singleJobShare;
+      const isFailing = failures > 0;
+      // First successes in a chunk share its item and its wait.
+      const separate = {
+        stored: STORED_OVERHEAD + recordBytes(retries.length + 1),
+        answeredMs: failures * plan.failedAttemptMs + (exhausted ? 0 : plan.attemptMs),
+      };
+      return [
+        event(separate, isFailing ? deliveries : single),
+        event(quantities.single, single),
+        event(quantities.bodyGet, inBucket * single),
+        event(isFailing ? quantities.firstFailure : { log: singleLog }, single),
+        event(isFailing ? quantities.failedMember : quantities.member, deliveries - single),
+        ...retries.flatMap(({ mechanism }, index) => [
+          event(quantities[mechanism], deliveries, index + 2),
+          event(quantities.bodyGet, mechanism === 'same_invocation' ? 0 : inBucketWhenFailing * deliveries),
+        ]),
+        event(quantities.exhaustion, exhausted ? deliveries : 0, failures),
+      ];
+    }),
+  ];
+  const days = seconds / SECONDS_A_DAY;
+  const api = [
+    event(quantities.apiRequest, plan.apiRequestsPerDay * days),
+    event(quantities.portalRequest, plan.portalRequestsPerDay * days),
+    event(quantities.receive, pulled / batches.pull),
+    event(quantities.pulled, pulled),
+    event(quantities.bodyGet, inBucketWhenFailing * pulled),
+    event(quantities.refresh, (queues * plan.consoleHours * 3600 * days) / REFRESH_SECONDS),
+  ];
+  return { dispatch, deliver, api };
 }
 
 /**
- * Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). Dispatch knows of
- * failing subscriptions for some of the messages, and only those have fewer members in chunks.
+ * Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts), and members of a
+ * chunk. Dispatch knows of failing subscriptions for some of the messages, and only those have fewer members in chunks.
  */
 export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
   const buckets = bucketsFor(fanOut);
   if (chunksFor(fanOut, buckets, firstAttemptsPerJob) === undefined)
-    return { chunks: 0, members: 0, singles: fanOut };
+    return { chunks: 0, singles: fanOut, inChunk: 0 };
   const singles = sumOver(groups, ({ singleJobShare }) => singleJobShare) / messages;
   const failing = sumOver(groups, ({ singleJobShare }) => (singleJobShare > 0 ? 1 : 0)) / messages;
   const knownShare = failing === 0 ? 0 : singles / failing;
@@ -266,18 +268,7 @@ export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, gro
     return places === 1 ? Math.min(1, members) : places * (1 - (1 - 1 / places) ** members);
   };
   const chunks = knownShare * countChunks(fanOut - failing) + (1 - knownShare) * countChunks(fanOut);
-  return { chunks, members: fanOut - singles, singles };
-}
-
-/** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
-function countLogOfSuccesses(work: Work, successes: number, single: number): number {
-  const { chunks, members, singles } = countJobs(work);
-  const together = Math.min(chunks + singles, work.batches.delivery);
-  const [runs, inRuns] =
-    together >= 2 ? [(chunks + singles) / together, members + singles] : [chunks, members];
-  const lines = runs === 0 ? 0 : work.messages * runs * Math.ceil(inRuns / runs / MAX_ON_A_LINE);
-  const alone = together >= 2 ? 0 : single;
-  return lines * firstLines.line + (successes - alone) * firstLines.success + alone * firstLines.alone;
+  return { chunks, singles, inChunk: chunks === 0 ? 0 : (fanOut - singles) / chunks };
 }
 
 /**

@@ -16,11 +16,31 @@ export type Counted =
   | 's3Gets'
   // Calls of AWS, because each takes time. Those to KMS, and reads that are cached, are counted apart.
   | 'calls'
-  // Bytes, and milliseconds of processor time.
+  | 'requests'
+  // Bytes of the log and of what is stored, milliseconds of processor time and of answers of subscribers.
   | 'log'
-  | 'cpu';
+  | 'stored'
+  | 'cpu'
+  | 'answeredMs';
 
 export type Quantities = Partial<Record<Counted, number>>;
+
+/** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
+export const STORED_OVERHEAD = 100;
+
+/** Bytes of items. A delivery's record has one unit up to 11 attempts, a chunk's up to 16 members. */
+export const itemBytes = {
+  message: 290,
+  delivery: (attempts: number): number => Math.max(690, 518 + 46 * attempts),
+  claimedChunk: (members: number): number => 215 + 38 * members,
+  chunk: (members: number): number => 115 + 55 * members,
+} as const;
+
+/**
+ * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an
+ * invocation, up to 30 share a line (shared/adapters/log/first-successes.ts).
+ */
+export const firstLines = { line: 356, success: 71, alone: 485 } as const;
 
 /**
  * A failure, and the next attempt after a wake-up: two writes and two of indexes. It reads the message; the subscription is
@@ -35,7 +55,7 @@ const WOKEN = { recordWrites: 2, messageReads: 1, writes: 2, wakeUps: 1 } as con
  */
 export const quantities = {
   // dispatch writes the record and its entry in the index by hour, and a line of the log. Jobs are counted as sends.
-  message: { writes: 2, calls: 1, log: 292, cpu: 0.9 },
+  message: { writes: 2, calls: 1, log: 292, cpu: 0.9, stored: itemBytes.message + 2 * STORED_OVERHEAD },
   // A job of a single delivery or of a chunk is built and joined with others.
   job: { cpu: 0.1 },
   // The claim, and the result with the end of its pending steps. The line of its success may be shared (`firstLines`); its
@@ -44,7 +64,7 @@ export const quantities = {
   // Its claim and its results are counted by the size of its item.
   chunk: { cpu: 1.5 },
   // A request, recorded with those of the others.
-  member: { log: 11, cpu: 0.3 },
+  member: { log: 11 + firstLines.success, cpu: 0.3 },
   // Beside `single`: four entries of indexes (listings and overdue deliveries) and every other time the subscription's
   // health; the message is read, and its body kept.
   firstFailure: { messageReads: 1, writes: 4.5, calls: 2.5, log: 464, cpu: 2 },
@@ -68,15 +88,15 @@ export const quantities = {
   leftToPull: { recordWrites: 1, messageReads: 1, writes: 3, calls: 3, cpu: 1.5 },
   // A receive of several: the queue, the subscription, and four shards of the index, half a unit each; a line of the audit
   // trail. Of each delivery the message, the lease, and the answer with its lines (functions/api/pull/).
-  receive: { reads: 4, calls: 6, log: 368 },
-  pulled: { recordWrites: 2, messageReads: 1, writes: 5, reads: 3, calls: 6, log: 1194, cpu: 1 },
+  receive: { requests: 1, reads: 4, calls: 6, log: 368 },
+  pulled: { requests: 1, recordWrites: 2, messageReads: 1, writes: 5, reads: 3, calls: 6, log: 1194, cpu: 1 },
   // A request for a delivery: its queue twice, its subscription, its message and its record (functions/api/deliveries/).
-  apiRequest: { reads: 5, calls: 5 },
+  apiRequest: { requests: 1, reads: 5, calls: 5 },
   // A request of a customer's page: counted on its session, whose queue is read once more (functions/api/portal/).
-  portalRequest: { writes: 1, reads: 6, calls: 7 },
+  portalRequest: { requests: 2, writes: 1, reads: 6, calls: 7 },
   // Charts and figures of a queue by three requests: the queue each time, its subscriptions, the minutes of an hour, and
   // eight shards of those that are retried (readQueue, console/src/pages/overview/queue-table.tsx).
-  refresh: { reads: 11, calls: 13 },
+  refresh: { requests: 3, reads: 11, calls: 13 },
 } as const satisfies Record<string, Quantities>;
 
 /**
@@ -106,24 +126,9 @@ export const worker = {
 
 /** The console reads each queue so often while its figures change (console/src/live/use-live.ts). */
 export const REFRESH_SECONDS = 1;
-export const REQUESTS_PER_REFRESH = 3;
-
-/**
- * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an
- * invocation, up to 30 share a line (shared/adapters/log/first-successes.ts).
- */
-export const firstLines = { line: 356, success: 71, alone: 485 } as const;
 
 /** Units of the list of a queue's subscriptions beyond the first: eight fit into 4 KB. */
 export const LISTED_SUBSCRIPTION_UNITS = 0.12;
-
-/** Bytes of items. A delivery's record has one unit up to 11 attempts, a chunk's up to 16 members. */
-export const itemBytes = {
-  message: 290,
-  delivery: (attempts: number): number => Math.max(690, 518 + 46 * attempts),
-  claimedChunk: (members: number): number => 215 + 38 * members,
-  chunk: (members: number): number => 115 + 55 * members,
-} as const;
 
 /** Bytes around the payload. */
 export const envelopeBytes = {
