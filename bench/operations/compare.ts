@@ -1,4 +1,4 @@
-import { buildPlan, parsePlanOptions, type Work, workOfDay } from '../../cli/commands/plan/load.ts';
+import { type Work, workOfDay } from '../../cli/commands/plan/load.ts';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
 import { invocation } from '../../cli/commands/plan/quantities.ts';
@@ -7,7 +7,7 @@ import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { groupsOf, keptOf, type Load } from './loads.ts';
+import type { Load } from './loads.ts';
 
 /** Bytes of START, END and REPORT, which the local AWS writes for each invocation, and AWS for those that fail. */
 const LINES_OF_LAMBDA = 336;
@@ -45,7 +45,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   const { invocations, ...others } = countOperations(workOf(load, calls, runs, endpoints));
   const planned = { ...others, invocations: sumOf(Object.values(invocations), (count) => count) };
   const counted: Counted[] = [
-    { sqsRequests: load.messages * countUnits(load.payloadBytes, REQUEST_UNIT) },
+    { sqsRequests: load.plan.messagesPerDay * countUnits(load.plan.payloadBytes, REQUEST_UNIT) },
     { awsCalls: calls.filter(({ service }) => service !== 'kms').length },
     ...calls.map(unitsOfCall),
     ...runs.map((run) => unitsOfRun(run, [api, secrets])),
@@ -98,14 +98,13 @@ export function unitsOfCall(call: Call): Counted {
   return units;
 }
 
-/** The load, and the facts of the run that the plan has to assume. */
+/** The work of a load, with the facts of the run that the plan has to assume. */
 function workOf(
-  load: Load,
+  { plan }: Load,
   calls: readonly Call[],
   runs: readonly Invocation[],
   { functions, ingressQueueUrl, deliveryQueueUrl, retryQueueUrl }: Endpoints,
 ): Work {
-  const { messages, payloadBytes, subscribers, isPulled = false, apiRequests = 0 } = load;
   const batchesFrom = (queueUrl: string): number[] =>
     runs
       .filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`))
@@ -113,26 +112,26 @@ function workOf(
   // NaN of no batch.
   const meanFrom = (queueUrl: string): number => meanOf(batchesFrom(queueUrl), (records) => records) || 1;
   const written = calls.flatMap(({ item = '', writeUnits }) => (writeUnits === undefined ? [] : [item]));
-  const chunkWrites = written.filter((item) => item.includes(' CHUNK#'));
-  const chunks = new Set(chunkWrites).size;
+  const chunks = new Set(written.filter((item) => item.includes(' CHUNK#'))).size;
   const statistics = written.filter((item) => item.includes('#statistics ')).length;
   // Receives and requests for deliveries count nothing.
-  const counting = runs.filter((run) => run.function !== functions.secrets).length - apiRequests;
+  const counting = runs.filter((run) => run.function !== functions.secrets).length - plan.apiRequestsPerDay;
   const jobs = sumOf(batchesFrom(deliveryQueueUrl), (records) => records);
-  const args = ['--messages-per-day', `${messages}`, '--fan-out', `${subscribers.length}`];
-  const plan = {
-    ...buildPlan(parsePlanOptions(args)),
-    payloadBytes,
-    pullShare: Number(isPulled),
-    apiRequestsPerDay: apiRequests,
-    recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
-    statisticsPerInvocation: statistics / counting,
-    cacheSeconds: 0,
-  };
+  // Single jobs beside chunks are all to the subscriber that fails.
+  const singleJobShare = chunks === 0 ? 0 : (jobs - chunks) / plan.messagesPerDay;
+  const failing = plan.messagesPerDay * plan.fanOut * plan.failureRate;
+  const work = workOfDay({ ...plan, statisticsPerInvocation: statistics / counting });
   return {
-    ...workOfDay(plan),
-    groups: groupsOf(load, chunks === 0 ? 0 : jobs - chunks),
-    kept: keptOf(load),
+    ...work,
+    groups: work.groups.flatMap((group) => {
+      const deliveries =
+        group.failures > 0 ? failing : Math.min(group.deliveries, plan.messagesPerDay - failing);
+      const others = group.deliveries - deliveries;
+      return [
+        { ...group, deliveries, singleJobShare },
+        { ...group, deliveries: others },
+      ];
+    }),
     batches: {
       ingress: meanFrom(ingressQueueUrl),
       delivery: meanFrom(deliveryQueueUrl),

@@ -58,22 +58,21 @@ async function startSystem(stack: AsyncDisposableStack, signal: AbortSignal) {
 
 /** The calls of the functions for one load, while the system does nothing else. */
 async function runLoad(system: System, load: Load): Promise<CallLogEntry[]> {
-  const { name, messages, payloadBytes, subscribers, isPulled = false } = load;
-  const queue = `operations-${name}`;
-  await system.makeQueue(queue, {});
+  const { messagesPerDay, fanOut, payloadBytes, pullShare, policy } = load.plan;
+  const queue = `operations-${load.name}`;
+  await system.makeQueue(queue, policy);
   const ids: string[] = [];
-  for (const [index, subscriber] of subscribers.entries()) {
+  for (let index = 0; index < fanOut; index += 1) {
     const path = `/${queue}/${index}`;
     const requests = new Map<string, number>();
     system.receiver.script(path, ({ headers }) => {
       const id = String(headers['webhook-id']);
       const before = requests.get(id) ?? 0;
       requests.set(id, before + 1);
-      const failures = id.startsWith('m-') ? failuresOf(subscriber, Number(id.slice(2))) : 0;
+      const failures = id.startsWith('m-') ? failuresOf(load, index, Number(id.slice(2))) : 0;
       return before < failures ? { status: 503, body: 'unavailable' } : {};
     });
-    const url = isPulled ? `pull:${index}` : system.receiver.url(path);
-    ids.push(await system.subscribe(queue, url, { _retry_policy: subscriber.policy }));
+    ids.push(await system.subscribe(queue, pullShare === 1 ? `pull:${index}` : system.receiver.url(path)));
   }
   const publish = (prefix: string, count: number) => () =>
     system.publish(
@@ -83,27 +82,26 @@ async function runLoad(system: System, load: Load): Promise<CallLogEntry[]> {
       ),
     );
   // Functions read secrets and the like only once, so they do it before the count.
-  await observed(system, load, 10 * subscribers.length, publish('first', 10));
+  await observed(system, load, 10 * fanOut, publish('first', 10));
   const ask = () => askApi(system, load, ids);
   await ask();
-  const attempts = isPulled ? messages * subscribers.length : requestsOf(load);
-  const entries = await observed(system, load, attempts, publish('m', messages));
+  const attempts = pullShare === 1 ? messagesPerDay * fanOut : requestsOf(load);
+  const entries = await observed(system, load, attempts, publish('m', messagesPerDay));
   return [...entries, ...(await observed(system, load, 0, ask))];
 }
 
 const received = z.object({ deliveries: z.array(z.object({ receipt: z.string() })) });
 
 /** Receives and acknowledges what waits, and makes the requests of a load to the API. */
-async function askApi({ request }: System, load: Load, ids: readonly string[]): Promise<void> {
-  const { name, messages, isPulled, apiRequests = 0 } = load;
+async function askApi({ request }: System, { name, plan }: Load, ids: readonly string[]): Promise<void> {
   const queue = `/v2/queues/operations-${name}`;
-  for (const id of isPulled === true ? ids : [])
-    for (let waiting = messages; waiting > 0; waiting -= RECEIVE_MAX.default) {
+  for (const id of plan.pullShare === 1 ? ids : [])
+    for (let waiting = plan.messagesPerDay; waiting > 0; waiting -= RECEIVE_MAX.default) {
       const path = `${queue}/subscriptions/${id}`;
       const { deliveries } = received.parse(await request('POST', `${path}/receive`));
       for (const { receipt } of deliveries) await request('POST', `${path}/ack`, { receipt });
     }
-  for (let asked = 0; asked < apiRequests; asked += 1)
+  for (let asked = 0; asked < plan.apiRequestsPerDay; asked += 1)
     await request('GET', `${queue}/messages/first-0/deliveries/${ids[0]}`);
 }
 
@@ -117,7 +115,7 @@ const PATIENCE_MS = 120_000;
  * the log is complete.
  * @throws Problem when there are fewer in time, or more
  */
-async function observed(system: System, { isPulled }: Load, attempts: number, work: () => Promise<void>) {
+async function observed(system: System, { plan }: Load, attempts: number, work: () => Promise<void>) {
   const { receiver, signal, log, endpoints } = system;
   const { dispatch, deliver } = endpoints.functions;
   const [before, from] = [receiver.received().length, log().length];
@@ -128,7 +126,7 @@ async function observed(system: System, { isPulled }: Load, attempts: number, wo
       .filter((entry) => entry.kind === 'invocation')
       .filter((run) => names.includes(run.function));
   const came = (): number =>
-    isPulled === true
+    plan.pullShare === 1
       ? sumOf(runsOf(deliver), ({ records }) => records)
       : receiver.received().length - before;
   await work();

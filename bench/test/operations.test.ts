@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../test/support/call-log.ts';
 import { unitsOfCall } from '../operations/compare.ts';
-import { keptOf, loads, requestsOf } from '../operations/loads.ts';
+import { loads, requestsOf } from '../operations/loads.ts';
 
 function call(given: Partial<Call>): Call {
   return {
@@ -44,12 +44,11 @@ describe('a call', () => {
 });
 
 it.each([
-  // 1,440 first attempts, 24 retries, 12 twice, and 6 seven times.
-  { name: 'mixed', requests: 1_440 + 24 + 24 + 42, kept: 24 },
-  { name: 'exhausted', requests: 30 * 20, kept: 30 },
-  { name: 'pulled', requests: 0, kept: 30 },
-])('the load $name makes $requests requests, and keeps the bodies of $kept messages', (expected) => {
+  // Every fifth message is retried six times by one subscriber.
+  { name: 'mixed', requests: 120 * 12 + 24 * 6 },
+  { name: 'exhausted', requests: 30 * 20 },
+  { name: 'pulled', requests: 0 },
+])('the load $name makes $requests requests', (expected) => {
   const load = loads.find(({ name }) => name === expected.name);
-  if (load === undefined) throw new Error(`no load ${expected.name}`);
-  expect([requestsOf(load), keptOf(load)]).toEqual([expected.requests, expected.kept]);
+  expect(load && requestsOf(load)).toBe(expected.requests);
 });
