@@ -98,9 +98,7 @@ export function countOperations(work: Work) {
   const lineSeconds = workers > 0 ? 1 : 0;
 
   const ingress = envelopeBytes.ingress + payloadBytes;
-  const job =
-    (chunks * envelopeBytes.chunkJob(inChunk) + singles * envelopeBytes.job) / jobs +
-    (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
+  const job = envelopeBytes.job(inChunk) + (payloadBytes > MAX_BODY_IN_JOB ? 0 : payloadBytes);
   // Wake-ups share send requests, as jobs do: those of first attempts, those that Scheduler sent early, and those of retries.
   const ofFirst = sumOver(groups, ({ retries }) =>
     retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay' ? 1 : 0,

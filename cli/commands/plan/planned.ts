@@ -60,13 +60,13 @@ const RARE_METRICS = 1;
 
 /** Reconcile writes two gauges at each run; functions write all other metrics only with traffic. */
 const STANDING_METRICS = 2;
+const allMetrics = Object.keys(metricNames).length;
 
 /** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
 export function computeBill(plan: Plan, operations: Operations, prices: RegionPrices) {
-  const line = (what: Priced, quantity: number): Line => ({
-    ...{ what, quantity },
-    usd: computeCost(prices, what, quantity),
-  });
+  const line = (what: Priced, quantity: number): Line => {
+    return { what, quantity, usd: computeCost(prices, what, quantity) };
+  };
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
   const { invocations, seconds, s3Puts } = operations;
   const { workers, memoryMegabytes, retentionDays } = plan;
@@ -92,10 +92,7 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     line('s3Storage', (s3Puts * plan.payloadBytes * retentionDays) / GIGABYTE),
     line('kmsRequests', month(operations.kmsRequests)),
     line('logs', month(operations.logBytes) / GIGABYTE),
-    line(
-      'metrics',
-      Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS - RARE_METRICS,
-    ),
+    line('metrics', allMetrics - metricsOfWorkers.size - STANDING_METRICS - RARE_METRICS),
   ];
   const { cpu, log, reads, calls } = invocation.reconcile;
   const reconciling = MINUTES_A_MONTH * computeDuration(memoryMegabytes.reconcile, cpu, calls);
@@ -104,6 +101,7 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   const runs = MINUTES_A_MONTH * Math.max(1, workers);
   const [watched, scaling] =
     workers > 0 ? [monitoring.alarmMetricsOfWorkers, worker.scalingMetrics] : [monitoring.alarmMetrics, 0];
+  const ofPortal = plan.portalRequestsPerDay > 0 ? monitoring.alarmMetricsOfPortal : 0;
   const others = [
     line('compositeAlarms', monitoring.compositeAlarms),
     line('dashboards', monitoring.dashboards),
@@ -118,10 +116,7 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     line('logs', (runs * log) / GIGABYTE),
     line('kmsKeys', monitoring.keys),
     line('metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)),
-    line(
-      'alarmMetrics',
-      watched + scaling + (plan.portalRequestsPerDay > 0 ? monitoring.alarmMetricsOfPortal : 0),
-    ),
+    line('alarmMetrics', watched + scaling + ofPortal),
     ...others,
   ];
   const dataOut = line('dataOut', month(operations.bytesOut) / GIGABYTE);

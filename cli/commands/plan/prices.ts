@@ -99,14 +99,12 @@ export function regionPrices(region: string, given?: string) {
   const refused = (...fields: FieldError[]) => ({ ok: false as const, fields });
   const source = given === undefined ? { ok: true as const, value: builtInPrices } : parsedJson(given);
   if (!source.ok) return refused({ field: 'prices', message: source.message });
-  const prices = pricesSchema.safeParse(source.value);
-  if (!prices.success) {
-    const formatField = (path: readonly PropertyKey[]): string => ['prices', ...path.map(String)].join('.');
+  const { data, error } = pricesSchema.safeParse(source.value);
+  if (error !== undefined)
     return refused(
-      ...prices.error.issues.map(({ path, message }) => ({ field: formatField(path), message })),
+      ...error.issues.map(({ path, message }) => ({ field: ['prices', ...path].join('.'), message })),
     );
-  }
-  const { asOf, regions } = prices.data;
+  const { asOf, regions } = data;
   const found = regions[region];
   if (found !== undefined) return { ok: true as const, value: { asOf, prices: found } };
   const message = `has no prices: ${region}. Known regions: ${Object.keys(regions).join(', ')}. Give prices of other regions with --prices`;

@@ -133,8 +133,7 @@ export const LISTED_SUBSCRIPTION_UNITS = 0.12;
 /** Bytes around the payload. */
 export const envelopeBytes = {
   ingress: 52,
-  job: 306,
-  chunkJob: (members: number): number => 278 + 39 * members,
+  job: (membersOfChunk: number): number => 290 + 39 * membersOfChunk,
   wakeUp: 196,
   request: 364,
 } as const;
