@@ -192,12 +192,12 @@ function formatReason(explained: Explained): string {
 
 function formatVerdict(explained: Explained): string {
   const { verdict, delivery } = explained;
-  const attempts = attemptsText(verdict, delivery);
   const detail = detailText(explained);
   const meaning = detail === undefined ? undefined : meaningIn(detail, verdict);
-  if (meaning !== undefined) return [[meaning, ...attempts].join(', '), ...adviceOn(explained)].join('. ');
-  const said = [explainVerdict(explained), ...attempts].join(', ');
-  return [said, ...(detail === undefined ? adviceOn(explained) : [detail])].join('. ');
+  const said = [meaning ?? explainVerdict(explained), ...attemptsText(verdict, delivery)].join(', ');
+  // A detail that is not the meaning is the advice.
+  const advice = meaning !== undefined || detail === undefined ? adviceOn(explained) : [detail];
+  return [said, ...advice].join('. ');
 }
 
 function detailText({ verdict, delivery, detail }: Explained): string | undefined {

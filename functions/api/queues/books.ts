@@ -136,15 +136,16 @@ export async function countBooks(
     if (counted.unfinished !== undefined)
       return { books, next: { marker: markerAt(marker, counted.unfinished), countedUntil } };
     if (page === undefined) {
+      // A large message whose report needs no deliveries is read again alone: only then has it a marker.
       limit = 1;
       continue;
     }
     limit = PAGE_SIZE;
-    begun = undefined;
     done += counted.cost;
     books = sumOfBooks(books, counted.books);
     ({ marker } = page);
-    countedUntil = page.items.reduce<number | undefined>((_, { acceptedAt }) => acceptedAt, countedUntil);
+    begun = undefined;
+    countedUntil = page.items.map(({ acceptedAt }) => acceptedAt).at(-1) ?? countedUntil;
     if (marker === undefined) return { books };
     if (done >= MAX_COUNTED) return { books, next: { marker, countedUntil } };
   }
