@@ -31,8 +31,7 @@ export type Operations = ReturnType<typeof countOperations>;
 export function countOperations(work: Work) {
   const { plan, seconds, queues, messages, unmatched, pulled, batches, groups } = work;
   const { fanOut, payloadBytes, subscriptions, cacheSeconds, workers } = plan;
-  const { chunks, singles, inChunk } = countJobs(work);
-  const jobs = chunks + singles;
+  const { jobs, inChunk } = countJobs(work);
   const events = listEvents(work);
   const made = totals(Object.values(events).flat());
   const [schedules, wakeUps] = [made('schedules'), made('wakeUps')];
@@ -170,8 +169,7 @@ function totals(events: readonly Event[]): (what: Counted) => number {
 function listEvents(work: Work) {
   const { plan, seconds, queues, messages, unmatched, pulled, batches, groups, kept } = work;
   const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
-  const { chunks, singles, inChunk } = countJobs(work);
-  const jobs = chunks + singles;
+  const { chunks, jobs, inChunk } = countJobs(work);
   // 1 where the bucket has the body: from the start, or from a first failure on.
   const inBucket = Number(payloadBytes > MAX_BODY_IN_JOB);
   const inBucketWhenFailing = Number(payloadBytes > MAX_BODY_ON_RECORD);
@@ -256,7 +254,7 @@ function listEvents(work: Work) {
 export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
   const buckets = bucketsFor(fanOut);
   if (chunksFor(fanOut, buckets, firstAttemptsPerJob) === undefined)
-    return { chunks: 0, singles: fanOut, inChunk: 0 };
+    return { jobs: fanOut, chunks: 0, singles: fanOut, inChunk: 0 };
   const singles = sumOver(groups, ({ singleJobShare }) => singleJobShare) / messages;
   const failing = sumOver(groups, ({ singleJobShare }) => (singleJobShare > 0 ? 1 : 0)) / messages;
   const knownShare = failing === 0 ? 0 : singles / failing;
@@ -266,7 +264,7 @@ export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, gro
     return places === 1 ? Math.min(1, members) : places * (1 - (1 - 1 / places) ** members);
   };
   const chunks = knownShare * countChunks(fanOut - failing) + (1 - knownShare) * countChunks(fanOut);
-  return { chunks, singles, inChunk: chunks === 0 ? 0 : (fanOut - singles) / chunks };
+  return { jobs: chunks + singles, chunks, singles, inChunk: chunks === 0 ? 0 : (fanOut - singles) / chunks };
 }
 
 /**

@@ -16,6 +16,7 @@ export type Counted =
   | 's3Gets'
   // Calls of AWS, because each takes time. Those to KMS, and reads that are cached, are counted apart.
   | 'calls'
+  // Requests to functions through API Gateway.
   | 'requests'
   // Bytes of the log and of what is stored, milliseconds of processor time and of answers of subscribers.
   | 'log'
