@@ -112,7 +112,8 @@ async function synthesised(deployment: DeployRequest): Promise<string> {
     step('Synthesising the stacks (cdk synth)', () =>
       cdk(deployment, 'synth', ['synth', '-q', '-a', app, '-o', output, ...settings], {
         cwd: isBuiltIn ? root : process.cwd(),
-        env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
+        // The rules for built-in templates are those of `npm run check:templates`; they take a third of a synthesis.
+        env: isBuiltIn ? { ...plainEnvironment(), CDK_VALIDATION: 'false' } : environmentWithoutAws(),
       }),
     );
   // Synthesis takes most of a deployment's time.
