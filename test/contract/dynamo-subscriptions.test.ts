@@ -26,7 +26,7 @@ import {
   QueueMissingError,
   REMOVAL_BUDGET_MS,
 } from '../../shared/ports/subscriptions.ts';
-import { addSubscription } from '../support/add-subscription.ts';
+import { addSubscription, addSubscriptions } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -73,7 +73,7 @@ const withQueue = async (...ids: string[]) => {
   const subscriptions = ids.map((id) =>
     aSubscription({ id, queue: queue.name, subscriber: `https://hooks.example/${id}` }),
   );
-  for (const one of subscriptions) await addSubscription(registry, one);
+  await addSubscriptions(registry, subscriptions);
   const [subscription = aSubscription({ queue: queue.name })] = subscriptions;
   const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
   return { registry, queue, subscription, target };

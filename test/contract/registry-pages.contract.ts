@@ -12,7 +12,7 @@ import {
   QueueMissingError,
   type Registry,
 } from '../../shared/ports/subscriptions.ts';
-import { addSubscription } from '../support/add-subscription.ts';
+import { addSubscription, addSubscriptions } from '../support/add-subscription.ts';
 import { allPages } from '../support/all-pages.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -35,7 +35,10 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
     const withSubscriptions = async (): Promise<string> => {
       const queue = randomUUID();
       await registry.putQueue(aQueue({ name: queue }));
-      for (const id of ids.toReversed()) await addSubscription(registry, at(queue, id));
+      await addSubscriptions(
+        registry,
+        ids.toReversed().map((id) => at(queue, id)),
+      );
       return queue;
     };
     const refuses = (listing: Promise<unknown>, marker: string) =>

@@ -11,7 +11,7 @@ import type {
   SubscriptionOptions,
 } from '../../shared/domain/subscription/subscription.ts';
 import { QueueMissingError, type Registry, type Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { addSubscription } from '../support/add-subscription.ts';
+import { addSubscription, addSubscriptions } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
@@ -89,7 +89,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
 
       it('deletes a queue with all of its subscriptions', async () => {
         const all = numbered(queue.name, 120);
-        for (const subscription of all) await addSubscription(registry, subscription);
+        await addSubscriptions(registry, all);
         await registry.deleteQueue(queue.name, SOME_TIME);
         expect(await registry.findQueue(queue.name)).toBeUndefined();
         expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);

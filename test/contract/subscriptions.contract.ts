@@ -12,7 +12,7 @@ import type {
   SubscriptionEvent,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Freshness, Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { addSubscription } from '../support/add-subscription.ts';
+import { addSubscription, addSubscriptions } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
@@ -45,7 +45,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         }),
       );
       await registry.ensureQueue(queue);
-      for (const subscription of all) await addSubscription(registry, subscription);
+      await addSubscriptions(registry, all);
       setTime(SOME_TIME);
       return { subscriptions, registry, setTime, queue, all };
     };
