@@ -21,7 +21,11 @@ describe('the fault of invalid data', () => {
     properties: {
       id: { type: 'string', maxLength: 4 },
       'a/b~c': { const: 1 },
-      lines: { items: { properties: { amount: { type: 'integer', minimum: 1 } } }, uniqueItems: true },
+      lines: {
+        items: { properties: { amount: { type: 'integer', minimum: 1 } } },
+        uniqueItems: true,
+        minItems: 1,
+      },
       kind: { enum: ['a', 'b'] },
       price: { multipleOf: 0.01 },
       code: { pattern: '^[A-Z]{3}$' },
@@ -36,6 +40,7 @@ describe('the fault of invalid data', () => {
     ['a text that is too long', { id: 'secret' }, '/id', 'must be at most 4 characters'],
     ['a name with special characters', { id: '1', 'a/b~c': 2 }, '/a~1b~0c', 'must be the value of const'],
     ['an item', { id: '1', lines: [{ amount: 1 }, { amount: 0 }] }, '/lines/1/amount', 'must be at least 1'],
+    ['too few items', { id: '1', lines: [] }, '/lines', 'must be at least 1 items'],
     ['a repeated item', { id: '1', lines: [1, 2, 1] }, '/lines/2', 'must not repeat an earlier item'],
     ['a value that is not listed', { id: '1', kind: 'secret' }, '/kind', 'must be one of the values of enum'],
     ['a price with three decimals', { id: '1', price: 0.001 }, '/price', 'must be a multiple of 0.01'],
