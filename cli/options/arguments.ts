@@ -62,7 +62,8 @@ export function wholeNumber(least: number, most = 999_999_999) {
   return (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
     if (value >= least && value <= most) return value;
-    const range = most === 999_999_999 ? `of ${least} or more` : `from ${least} to ${most}`;
+    const isOpen = most === 999_999_999 && !/^\d{10,}$/.test(text);
+    const range = isOpen ? `of ${least} or more` : `from ${least} to ${most}`;
     throw new InvalidArgumentError(`Expected a whole number ${range}.`);
   };
 }

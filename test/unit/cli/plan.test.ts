@@ -89,6 +89,12 @@ describe('posthaste plan', () => {
     expect(stderr).toContain('must be a whole number of megabytes from 128 to 10240');
   });
 
+  it('says how large a number may be where one is too large', async () => {
+    const { status, stderr } = await plan('--messages-per-day', '1000000000');
+    expect(status).toBe(2);
+    expect(stderr).toContain('from 1 to 999999999');
+  });
+
   it('shows how long first attempts wait for a batch window, and warns at low traffic', async () => {
     const of = async (messagesPerDay: number, window: number, ...args: string[]) =>
       (await plan('--messages-per-day', `${messagesPerDay}`, '--batch-window-seconds', `${window}`, ...args))
