@@ -98,7 +98,7 @@ inBrowser('an operator in the console', () => {
     await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByRole('button', { name: 'Rotate', exact: true }).click();
-    await page.getByText('This is the new public key. It is not shown again.').waitFor();
+    await page.getByText('This is the new public key.', { exact: true }).waitFor();
     await page.getByText('whpk_abc').waitFor();
   });
 

@@ -186,7 +186,7 @@ Exit status: 0 if the first attempt delivered the message, otherwise 1.
 });
 
 const rotateSubscriptionSecret = deployed<{ type?: string; secretFile?: string; grace?: number }>({
-  description: 'Replace the signing secret of a subscription. The new secret or public key is shown once.',
+  description: 'Replace the signing secret of a subscription. A new shared secret is shown once.',
   arguments: SUBSCRIPTION_ADDRESS,
   options: [
     option('--type <TYPE>', 'v1: shared secret (HMAC, the default); v1a: key pair (Ed25519)').choices(
@@ -210,7 +210,7 @@ machine could see a secret in the arguments.
     const { secret: made, publicKey, previousExpiresAt } = rotated;
     const lines = [
       ...(made === undefined ? [] : [shownOnce('New signing secret', made)]),
-      ...(publicKey === undefined ? [] : [shownOnce('New public key', publicKey)]),
+      ...(publicKey === undefined ? [] : [`New public key: ${printable(publicKey)}`]),
       ...validText('old secret', previousExpiresAt, grace),
     ];
     return [rotated, () => lines.join('\n')];

@@ -12,17 +12,19 @@ type NewSecretProps = {
   /** Its name in “This is the …”. */
   what: string;
   secret: string;
+  /** A public key is, by its JWK set. */
+  isShownAgain?: boolean;
   /** By default it closes. */
   onDone?: () => void;
   children?: ComponentChildren;
 };
 
 /** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
-export function NewSecret({ what, secret, onDone, children }: NewSecretProps) {
+export function NewSecret({ what, secret, isShownAgain = false, onDone, children }: NewSecretProps) {
   const close = useClose();
   return (
     <div class="stack">
-      <Notice tone="success" title={`This is the ${what}. It is not shown again.`} />
+      <Notice tone="success" title={`This is the ${what}.${isShownAgain ? '' : ' It is not shown again.'}`} />
       <p class="command">
         <code class="secret">{secret}</code> <CopyButton text={secret} what={`the ${what}`} />
       </p>
@@ -60,6 +62,7 @@ export function RotateSecret({ queue, id, children }: RotateSecretProps) {
       <NewSecret
         what={publicKey === undefined ? 'new secret' : 'new public key'}
         secret={publicKey ?? secret ?? ''}
+        isShownAgain={publicKey !== undefined}
       >
         {typeof previousExpiresAt === 'string' ? (
           <p>
