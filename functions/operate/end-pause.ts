@@ -11,7 +11,7 @@ import { longestWaitMs } from '../../shared/domain/delivery/pull.ts';
 import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
-import { asPull } from '../../shared/domain/subscription/destination.ts';
+import { asPull, type PullDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   DEFAULT_RESUME_PER_SECOND,
   judgePause,
@@ -55,25 +55,24 @@ export function endPause(run: OperationRun, operation: PauseOperation): Promise<
       case 'in_force':
         return watch(run, rest, found);
       case 'ended':
-        return found.isPull ? undefined : drainPage(run, rest, found);
+        return found.pull === undefined ? drainPage(run, rest, found) : undefined;
     }
   });
 }
 
-/** `isPull`: what waits is received, and reconcile ends waits that are too long. */
-type Found = JudgedPause & { isPull: boolean; maxPerSecond?: number | undefined };
+/** `pull`: what waits is received, and reconcile ends waits that are too long. */
+type Found = JudgedPause & { pull?: PullDestination | undefined; maxPerSecond?: number | undefined };
 
 async function findPauseOf({ ports }: OperationRun, operation: PauseOperation): Promise<Found> {
   const { queue, subscriptionId, version } = operation;
   const now = ports.clock.now();
-  if (subscriptionId === undefined)
-    return { ...judgePause(await ports.registry.findQueue(queue), version, now), isPull: false };
+  if (subscriptionId === undefined) return judgePause(await ports.registry.findQueue(queue), version, now);
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
   // What waits for a deleted or expired one is cancelled when it is due.
   const present = isPresent(subscription, now) ? subscription : undefined;
   return {
     ...judgePause(present, version, now),
-    isPull: present !== undefined && asPull(present.destination) !== undefined,
+    pull: present && asPull(present.destination),
     maxPerSecond: present?.options.max_per_second,
   };
 }
@@ -87,15 +86,15 @@ async function lookAgain(run: OperationRun, { settled, ...operation }: PauseOper
 async function watch(
   run: OperationRun,
   watched: PauseOperation,
-  { pause, isPull }: Extract<Found, { kind: 'in_force' }>,
+  { pause, pull }: Extract<Found, { kind: 'in_force' }>,
 ): Promise<PauseOperation | undefined> {
   const { ports, settings } = run;
   const { settled: _settled, cursor: _cursor, ...operation } = watched;
   const now = ports.clock.now();
-  if (!isPull && (await endLongWaits(run, operation, now - longestPauseMs(settings.retentionMs))))
+  if (pull === undefined && (await endLongWaits(run, operation, now - longestPauseMs(settings.retentionMs))))
     return watched;
   if (operation.warned !== true) {
-    const { waits, marker } = await listWaits(run, watched, isPull);
+    const { waits, marker } = await listWaits(run, watched, pull);
     if (await warnBeforeEnd(run, waits, pause)) operation.warned = true;
     else if (marker !== undefined) return { ...operation, cursor: marker };
   }
@@ -109,11 +108,14 @@ type PausedWait = { place: WaitingPlace; longestMs: number };
 async function listWaits(
   { ports, settings: { retentionMs } }: OperationRun,
   operation: PauseOperation,
-  isPull: boolean,
+  pull: PullDestination | undefined,
 ): Promise<{ waits: readonly PausedWait[]; marker?: string }> {
   const { queue, subscriptionId, cursor } = operation;
   const pullMs = longestWaitMs(retentionMs);
-  const own = { place: toPlace(operation), longestMs: isPull ? pullMs : longestPauseMs(retentionMs) };
+  const own = {
+    place: toPlace(operation),
+    longestMs: pull === undefined ? longestPauseMs(retentionMs) : pullMs,
+  };
   if (subscriptionId !== undefined) return { waits: [own] };
   const { items, ...next } = await ports.registry.listSubscriptions(queue, { limit: PAGE, marker: cursor });
   const pulls = items.filter(({ destination }) => asPull(destination) !== undefined);
