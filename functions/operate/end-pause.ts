@@ -25,7 +25,7 @@ import { continueLater, type OperationRun, processItems, processPages, secondsUn
 
 /** Records that are read together, and deliveries between two looks at the pause. */
 const PAGE = 100;
-const MOST_TOGETHER = 1_000;
+const MAX_TOGETHER = 1_000;
 
 /**
  * How far ahead wake-ups are sent. Short: they are what a new pause meets, and all that waits in the retry queue. Longer
@@ -164,7 +164,7 @@ async function drainPage(
   const aheadMs = from - now;
   if (aheadMs >= AHEAD_MS) return continueLater(run, operation, secondsUntil(from - AHEAD_MS / 2, now));
   const intervalMs = 1000 / chooseRate(ended);
-  const most = Math.min(MOST_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
+  const most = Math.min(MAX_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
   const { waiting, isWhole } = await readWaiting(run, toPlace(operation), Number.MAX_SAFE_INTEGER, most);
   if (waiting.length === 0 && isWhole) return lookAgain(run, operation);
   const timed = waiting.map((delivery, index) => ({

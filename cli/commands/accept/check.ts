@@ -59,11 +59,11 @@ export class Refuted extends Error {
 export function judge(all: readonly (string | false)[], detail: string, advice: string): Outcome {
   const faults = all.filter((fault) => fault !== false);
   if (faults.length === 0) return passed(detail);
-  const more = faults.length > MOST_FAULTS ? `; and ${faults.length - MOST_FAULTS} more` : '';
-  return failed(faults.slice(0, MOST_FAULTS).join('; ') + more, advice);
+  const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : '';
+  return failed(faults.slice(0, MAX_FAULTS).join('; ') + more, advice);
 }
 
-const MOST_FAULTS = 5;
+const MAX_FAULTS = 5;
 
 /** A check that ran. */
 export type Result = Pick<Check, 'id' | 'title'> & { outcome: Outcome; seconds: number };

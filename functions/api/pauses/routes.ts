@@ -37,7 +37,7 @@ const resumeRequest = z.strictObject({
 });
 
 /** The most waiting deliveries that a request counts. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 /** The response to what stops the requests of a subscription. */
 export const stoppedSubscription = json(
@@ -127,7 +127,7 @@ function addRoutesFor(
     key: `GET ${path}/waiting`,
     id: `countWaitingOf${name}`,
     summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
-    description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
+    description: `Looks at ${MAX_COUNTED} waiting deliveries at most.${target.notCounted}`,
     answers: { 200: json('How many wait.', waitingSchema) },
     handle: async ({ params }) => {
       const place = placeIn(params);
@@ -209,7 +209,7 @@ async function countWaiting(
   const { count, hasMore, oldest } = await deliveryListings.countWaiting(
     subscriptionId === undefined ? [place] : [place, { queue }],
     (one) => subscriptionId === undefined || one.subscriptionId === subscriptionId,
-    MOST_COUNTED,
+    MAX_COUNTED,
   );
   const record = oldest && (await deliveries.find(oldest.key));
   return {
