@@ -81,16 +81,17 @@ async function lookForOverdue(): Promise<void> {
   );
 }
 
-/** The deleted queue is gone and has no deliveries. */
+/** The deleted queue is gone, was not restored, and has no deliveries. */
 export async function operate(): Promise<void> {
   await get('META', true);
+  await get('META');
   await lookForOverdue();
 }
 
-/** A message is posted. */
+/** A message is posted: the answer names a queue without subscriptions. */
 export async function api({ body }: { body: string }): Promise<{ statusCode: number }> {
   await get('META');
-  await put('SUBSCRIPTIONS_TABLE', { pk: 'QUEUE#orders', sk: 'META' });
+  await listSubscriptions();
   await send('INGRESS_QUEUE_URL', body);
   return { statusCode: 201 };
 }

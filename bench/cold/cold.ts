@@ -41,6 +41,9 @@ type Program = { name: string; bundle: string; event: string; env: Environment; 
 type Environment = Readonly<Record<string, string>>;
 type Contest = Record<Kind, Program> & { name: FunctionName };
 
+/** Without the portal, which only passes requests on and has its page beside its bundle. */
+const compared = functionNames.filter((name) => name !== 'portal');
+
 /** Bundles with all that a deployment replaces or leaves out. */
 const AS_IT_COMES = { alias: {}, define: {}, splitting: false };
 
@@ -67,7 +70,7 @@ async function measure(length: Length, { stack, signal, say }: BenchMeans): Prom
     SUBSCRIBER_URL: stub.subscriberAt(0),
   };
   say('Bundling');
-  const contests = await Promise.all(functionNames.map((name) => contestOf(name, folder, env)));
+  const contests = await Promise.all(compared.map((name) => contestOf(name, folder, env)));
   for (const contest of contests) await demandSameCalls(contest, stub, signal);
   const ratios: Ratio[] = [];
   const starts: Cost[] = [];

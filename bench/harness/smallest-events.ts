@@ -14,6 +14,9 @@ export const failedAnswer = z.union([
   z.object({ statusCode: z.number().min(400) }),
 ]);
 
+/** A queue that is gone. Under the name of another, operate would take it for restored. */
+const DELETED_QUEUE = 'deleted';
+
 /** Long enough ago for operate to finish. */
 const DELETED_MS_AGO = 120_000;
 
@@ -36,7 +39,9 @@ export function smallestEvents(now: number): Record<FunctionName, object> {
     dispatch: { Records: [anSqsRecord(JSON.stringify({ queue: QUEUE, id, data: { text: data } }))] },
     deliver: { Records: [anSqsRecord(job)] },
     reconcile: {},
-    operate: { Records: [anSqsRecord(encodeOperation({ kind: 'cancellation', queue: QUEUE, deletedAt }))] },
+    operate: {
+      Records: [anSqsRecord(encodeOperation({ kind: 'cancellation', queue: DELETED_QUEUE, deletedAt }))],
+    },
     api: {
       rawPath: `/v2/queues/${QUEUE}/messages`,
       body: `{"messages":[{"body":${data}}]}`,
