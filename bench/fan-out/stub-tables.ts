@@ -44,7 +44,9 @@ export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Re
   let [calls, jobs]: [Record<string, number>, number] = [{}, 0];
 
   const query = (asked: Request): string => {
-    const list = lists.get(asked.ExpressionAttributeValues[':queue']?.S ?? '');
+    const values = asked.ExpressionAttributeValues;
+    // A later page is of a queue that is read again, by its key.
+    const list = lists.get((values[':queue'] ?? values[':pk'])?.S ?? '');
     return list === undefined ? '{"Items":[]}' : answerOf(list, asked);
   };
 
