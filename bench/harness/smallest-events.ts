@@ -47,8 +47,9 @@ export function smallestEvents(now: number): Record<FunctionName, object> {
       body: `{"messages":[{"body":${data}}]}`,
       requestContext: { requestId: 'request-1', http: { method: 'POST' } },
     },
+    // The page itself: nothing behind the portal answers here.
     portal: {
-      rawPath: '/portal/session',
+      rawPath: '/portal/',
       requestContext: { requestId: 'request-1', http: { method: 'GET' } },
     },
     secrets: {

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
 import { AWS_CALL_MS } from '../../cli/commands/plan/operations.ts';
 import { builtInPrices, computeCost } from '../../cli/commands/plan/prices.ts';
+import { buildPortalPage } from '../../infra/portal-page.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { everyFunction, type FunctionName, MEMORY_MEGABYTES } from '../../shared/config/rules.ts';
 import { bundle } from '../../test/support/bundle.ts';
@@ -117,6 +118,7 @@ async function startWorld(stack: AsyncDisposableStack) {
   const fileAt = (name: FunctionName): string => join(folder, name, 'index.mjs');
   for (const name of everyFunction)
     await bundle(new URL(`../../functions/${name}/handler.ts`, import.meta.url), fileAt(name));
+  buildPortalPage(join(folder, 'portal', 'page'));
   const env = { ...environment, NODE_EXTRA_CA_CERTS: trusted };
   /** `jobs`: those that dispatch sent for its loads. */
   const jobs: Record<Load, string[]> = { smallest: [], busy: [], largest: [] };
