@@ -1,5 +1,5 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import type { Message } from '../../shared/domain/message/message.ts';
+import { isExpired } from '../../shared/domain/message/message.ts';
 import type { Payload, RenderFault } from '../../shared/domain/message/payload.ts';
 import type { WebhookDestination } from '../../shared/domain/subscription/destination.ts';
 import { isConfirmationId } from '../../shared/domain/subscription/confirmation.ts';
@@ -187,8 +187,4 @@ export function findCancelReason(
   now: number,
 ): CancelReason | undefined {
   return isExpired(message, now) ? 'message_expired' : findAbsence(subscription, now, message.id);
-}
-
-function isExpired({ expiresAt }: Message, now: number): boolean {
-  return expiresAt !== undefined && expiresAt <= now;
 }

@@ -1,3 +1,4 @@
+import { isExpired } from '../domain/message/message.ts';
 import { withRetriedWrites } from '../domain/contention.ts';
 import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/interventions.ts';
 import {
@@ -122,8 +123,7 @@ export async function openRound(
   const message = await keepForNextRound(context, current);
   if (message === undefined) return refused('body_gone', current);
   const at = writeTime(context, current);
-  if (message.expiresAt !== undefined && message.expiresAt <= at.now)
-    return refused('message_expired', current);
+  if (isExpired(message, at.now)) return refused('message_expired', current);
   const transition = reopen(current, recovery, at);
   return writeAndWake(context, transition, current, recovery === undefined ? URGENT : {});
 }

@@ -9,7 +9,7 @@ import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { CancelRefusal, SendRefusal } from '../../../shared/domain/delivery/vocabulary.ts';
-import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { isExpired, type MessageKey } from '../../../shared/domain/message/message.ts';
 import { computeRetention } from '../../../shared/domain/retention.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
@@ -215,7 +215,7 @@ async function sendFirst(
   const message = await keepForNextRound(context, of);
   if (message === undefined) return refused('body_gone');
   const at = writeTime(context, record);
-  if (message.expiresAt !== undefined && message.expiresAt <= at.now) return refused('message_expired');
+  if (isExpired(message, at.now)) return refused('message_expired');
   const added = await ports.deliveries.add(deliveryByHand(of, at));
   return added.kind === 'refused' ? 'again' : wake(context, added.delivery, URGENT);
 }

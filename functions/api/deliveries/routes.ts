@@ -4,7 +4,7 @@ import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/del
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
-import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { isExpired, type MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
@@ -115,9 +115,11 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const message = messageKey(params);
       const found = isSubscriptionId(id) ? await findDelivery(dependencies, message, id) : undefined;
       if (found === undefined) throw notFound('such delivery');
-      const { delivery, expiresAt = Infinity } = found;
+      const { delivery, expiresAt } = found;
       const { policy, policySource } = await findPolicy(dependencies, delivery);
-      const planned = plannedAttempts(delivery, policy).filter(({ dueAt }) => dueAt < expiresAt);
+      const planned = plannedAttempts(delivery, policy).filter(
+        ({ dueAt }) => !isExpired({ expiresAt }, dueAt),
+      );
       return jsonAnswer(deliveryDetailView({ delivery, policy, policySource, planned }));
     },
   });

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/domain/delivery/pull.ts';
 import { cancelLeased, type OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
-import type { Message } from '../../../shared/domain/message/message.ts';
+import { isExpired, type Message } from '../../../shared/domain/message/message.ts';
 import type { RenderFault } from '../../../shared/domain/message/payload.ts';
 import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { findAbsence, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -222,7 +222,7 @@ function absenceReason(
 ): CancelReason | undefined {
   if (record?.erasedAt !== undefined) return 'body_erased';
   if (message === undefined) return 'body_missing';
-  return message.expiresAt !== undefined && message.expiresAt <= now ? 'message_expired' : undefined;
+  return isExpired(message, now) ? 'message_expired' : undefined;
 }
 
 /** Takes the lease. Undefined: the delivery changed meanwhile, or had to be cancelled. */

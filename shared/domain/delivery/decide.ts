@@ -10,6 +10,7 @@ import {
   recordRetry,
 } from './transitions.ts';
 import { followingAttempt, nextAfterFailure } from './next-attempt.ts';
+import { isExpired } from '../message/message.ts';
 import type { RenderFault } from '../message/payload.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
@@ -70,9 +71,10 @@ function afterRequest(attempted: RequestAttempted, at: WriteTime): Revision {
     case 'rejected':
       return recordRejected(attempted, attempted, at);
     case 'failed': {
-      const { policy, messageExpiresAt = Infinity } = attempted;
+      const { policy, messageExpiresAt: expiresAt } = attempted;
       const next = followingByRequest(attempted);
-      if (next !== undefined && next.dueAt >= messageExpiresAt) return recordExpired(attempted, policy, at);
+      if (next !== undefined && isExpired({ expiresAt }, next.dueAt))
+        return recordExpired(attempted, policy, at);
       const lease = next?.by === 'same_invocation' ? attempted.retryLease : undefined;
       return afterFailure(attempted, next, at, lease);
     }

@@ -22,6 +22,11 @@ export type Message = {
 /** A message without its data. */
 export type MessageHead = Omit<Message, 'data'>;
 
+/** Whether no attempt may start at this time any more, in milliseconds since the epoch. */
+export function isExpired({ expiresAt }: { expiresAt?: number | undefined }, at: number): boolean {
+  return expiresAt !== undefined && expiresAt <= at;
+}
+
 /** Identifies a message's record. */
 export type MessageKey = { queue: string; messageId: string };
 
