@@ -1,14 +1,15 @@
 import * as z from 'zod';
-import { primaryKey, subscriptionIndexes, ttlAttribute } from '../../../config/tables.ts';
+import { subscriptionIndexes, ttlAttribute } from '../../../config/tables.ts';
 import { DAY_MS } from '../../../domain/duration.ts';
 import { pauseSchema, renewPause } from '../../../domain/subscription/pause.ts';
 import {
+  type ArchivedQueue,
   type ArchivedSubscription,
   type Deletion,
   isPresent,
+  type Subscription,
   type SubscriptionKey,
 } from '../../../domain/subscription/subscription.ts';
-import type { Page, PageRequest } from '../../../ports/page.ts';
 import {
   MAX_ARCHIVED_PER_TRANSACTION,
   QueueBeingDeletedError,
@@ -94,22 +95,20 @@ export function archiveSubscriptions(
 /** What the registry keeps of deleted queues and subscriptions, and brings back. */
 export function dynamoArchives(table: RegistryTable): RegistryArchives {
   return {
-    listArchivedQueues: async (page, now) => {
-      const archives = await listArchives(table, '#archived_queues', page, {
-        pk: ARCHIVED_QUEUES,
-        prefix: queuePrefix,
-        now,
-      });
-      return mapItems(archives, ({ item, ...deletion }) => ({ ...deletion, queue: toQueue(item) }));
-    },
-    listArchivedSubscriptions: async (queue, page, now) => {
-      const archives = await listArchives(table, `#archived#${queue}`, page, {
-        pk: subscriptionArchive(queue),
-        prefix: subscriptionPrefix,
-        now,
-      });
-      return mapItems(archives, toArchivedSubscription);
-    },
+    listArchivedQueues: (page, now) =>
+      listItems(table, '#archived_queues', page, {
+        query: unexpired(queryOfPrefix(ARCHIVED_QUEUES, queuePrefix), now),
+        keyOf: (sk) => ({ pk: ARCHIVED_QUEUES, sk }),
+        parse: toArchivedQueue,
+        nameOf: ({ queue, deletedAt }) => queueArchiveKey(queue.name, deletedAt).sk,
+      }),
+    listArchivedSubscriptions: (queue, page, now) =>
+      listItems(table, `#archived#${queue}`, page, {
+        query: unexpired(queryOfPrefix(subscriptionArchive(queue), subscriptionPrefix), now),
+        keyOf: (sk) => ({ pk: subscriptionArchive(queue), sk }),
+        parse: (item) => toArchivedSubscription(toArchive(item)),
+        nameOf: ({ subscription: { id } }) => subscriptionArchiveKey({ queue, subscriptionId: id }).sk,
+      }),
     findArchivedSubscription: (target) => findSubscriptionArchive(table, target),
     // Writes the archived queue back as a deleted one that is being restored, so that no caller sees it before its
     // subscriptions are back. A deletion that still moves them to the archive stops.
@@ -148,8 +147,8 @@ export function dynamoArchives(table: RegistryTable): RegistryArchives {
       return retryChange(table, `subscription ${queue}/${subscriptionId}`, async () => {
         const archive = await findSubscriptionArchive(table, target);
         if (archive === undefined) return { kind: 'missing' };
-        const { item, subscription, claim } = restoredItem(archive, now);
-        const result = await transactWrite(table, returns(target, item, claim));
+        const { item, subscription } = restoredItem(archive, now);
+        const result = await transactWrite(table, returns(target, item, subscription));
         if (result.kind === 'written') return { kind: 'restored', subscription };
         const [queueWrite, claimWrite] = result.writes;
         if (queueWrite?.failed === true) throw new QueueMissingError(queue);
@@ -162,27 +161,13 @@ export function dynamoArchives(table: RegistryTable): RegistryArchives {
   };
 }
 
-function mapItems<From, To>({ items, ...rest }: Page<From>, map: (item: From) => To): Page<To> {
-  return { ...rest, items: items.map(map) };
-}
-
-async function listArchives(
-  table: Table,
-  listing: string,
-  page: PageRequest,
-  { pk, prefix, now }: { pk: string; prefix: string; now: number },
-): Promise<Page<Archive>> {
-  const found = await listItems(table, listing, page, {
-    query: unexpired(queryOfPrefix(pk, prefix), now),
-    keyOf: (sk) => ({ pk, sk }),
-    parse: (item) => item,
-    nameOf: (item) => String(item[primaryKey.sort]),
-  });
-  return mapItems(found, toArchive);
-}
-
 function toArchive(item: unknown): Archive {
   return decodeRecord(archiveSchema, item);
+}
+
+function toArchivedQueue(archived: unknown): ArchivedQueue {
+  const { item, ...deletion } = toArchive(archived);
+  return { ...deletion, queue: toQueue(item) };
 }
 
 function toArchivedSubscription({ item, ...deletion }: Archive): ArchivedSubscription {
@@ -245,7 +230,7 @@ function movesBack(
   const pk = subscriptionArchive(queue, deletedAt);
   const restored = archives.map((archive) => restoredItem(archive, at));
   // Two could share a subscriber if clocks differ, and a transaction may contain an item only once.
-  const claims = new Map(restored.map(({ claim }) => [claim.sk, claim]));
+  const claims = restored.map(({ subscription }) => toSubscriberItem(subscription));
   return [
     { ConditionCheck: { Key: queueItemKey(queue), ...isBeingRestored(deletedAt) } },
     ...restored.flatMap(({ item, subscription: { id } }) => [
@@ -254,21 +239,17 @@ function movesBack(
         Delete: { Key: { pk, sk: `${subscriptionPrefix}${id}` }, ConditionExpression: `NOT (${ABSENT})` },
       },
     ]),
-    ...[...claims.values()].map((Item) => ({ Put: { Item } })),
+    ...new Map(claims.map((Item) => [Item.sk, { Put: { Item } }])).values(),
   ];
 }
 
-/** An archived subscription, its item and its claim from now on. An old streak of failures must not disable it. */
+/** An archived subscription and its item from now on. An old streak of failures must not disable it. */
 function restoredItem({ item: archived, deletedAt }: Archive, at: number) {
   const { failing: _, ...healthy } = archived;
   const restored = { ...healthy, restored: { deletedAt, at } };
   const subscription = renewPause(toSubscription(restored), at);
   const { pauses } = subscription;
-  return {
-    item: { ...restored, ...(pauses && { pauses }) },
-    subscription,
-    claim: toSubscriberItem(subscription),
-  };
+  return { item: { ...restored, ...(pauses && { pauses }) }, subscription };
 }
 
 /** Shows the queue to all callers and removes its archive. False: it is no longer being restored. */
@@ -291,10 +272,10 @@ async function showQueue(
   return result.kind === 'written';
 }
 
-function returns({ now, ...key }: SubscriptionAt, Item: Item, claim: ItemKey) {
+function returns({ now, ...key }: SubscriptionAt, Item: Item, subscription: Subscription) {
   return [
     countAdded(key.queue, 1),
-    putClaim(claim, now),
+    putClaim(subscription, now),
     { Put: { Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
     { Delete: { Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
   ];

@@ -24,14 +24,13 @@ import {
   transactWrite,
 } from '../writes.ts';
 import { readItem } from '../queries.ts';
-import { deleteClaim, releaseSubscriber } from './subscription-writes.ts';
+import { deleteClaim, putClaim, releaseSubscriber } from './subscription-writes.ts';
 import {
   isDeletedQueue,
   queueItemKey,
   subscriberItemKey,
   subscriptionItemKey,
   toHolder,
-  toSubscriberItem,
   toSubscription,
   toSubscriptionItem,
 } from './subscription-item.ts';
@@ -163,15 +162,7 @@ const CLAIM_FIELDS = ['subscriber', 'expiresAt'] as const;
 function claimsFor(before: Subscription, after: Subscription, now: number): readonly TableWrite[] {
   const moves = subscriberItemKey(before).sk !== subscriberItemKey(after).sk;
   if (!moves && before.expiresAt === after.expiresAt) return [];
-  const claim = {
-    Put: {
-      Item: toSubscriberItem(after),
-      ConditionExpression:
-        'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
-      ExpressionAttributeValues: { ':id': after.id, ':now': now },
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-    },
-  };
+  const claim = putClaim(after, now);
   return moves ? [claim, deleteClaim(before, before.id)] : [claim];
 }
 

@@ -20,7 +20,6 @@ import {
   toSubscriptionItem,
 } from './subscription-item.ts';
 import { pagesOf, readItem } from '../queries.ts';
-import type { ItemKey } from '../record.ts';
 import {
   ABSENT,
   conditional,
@@ -109,7 +108,7 @@ async function tryToAdd(
   const queue = subscriptions[0]?.queue ?? '';
   const result = await transactWrite(table, [
     countAdded(queue, subscriptions.length, unchanged),
-    ...subscriptions.map((one) => putClaim(toSubscriberItem(one), one.createdAt)),
+    ...subscriptions.map((one) => putClaim(one, one.createdAt)),
     ...subscriptions.map((subscription) => ({
       Put: { Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
     })),
@@ -146,15 +145,15 @@ export function countAdded(queue: string, count: number, unchanged: Record<strin
 }
 
 /**
- * Claims a subscriber, unless another claim is in force. TTL may leave an expired claim in the table for days; the next
- * subscription takes it over.
+ * Claims the subscriber of a subscription, unless the claim of another one is in force. TTL may leave an expired claim in the
+ * table for days; the next subscription takes it over.
  */
-export function putClaim(claim: ItemKey, now: number) {
+export function putClaim(subscription: Subscription, now: number) {
   return {
     Put: {
-      Item: claim,
-      ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
-      ExpressionAttributeValues: { ':now': now },
+      Item: toSubscriberItem(subscription),
+      ConditionExpression: `${ABSENT} OR subscriptionId = :id OR expiresAt <= :now`,
+      ExpressionAttributeValues: { ':id': subscription.id, ':now': now },
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     },
   };
