@@ -1,6 +1,6 @@
 import { contended, withRetriedWrites } from '../../shared/domain/contention.ts';
 import { type ClaimRefusal, claimRefusal } from '../../shared/domain/delivery/claim.ts';
-import { asLastRead, type Delivery, nameOfDelivery } from '../../shared/domain/delivery/delivery.ts';
+import { asLastRead, type Delivery, nameOfDelivery, whileLeased } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { awaitResume, openPaused } from '../../shared/domain/delivery/paused.ts';
 import type { PausedBy } from '../../shared/domain/subscription/vocabulary.ts';
@@ -50,7 +50,7 @@ function expectationOf(judged: Extract<ClaimRefusal, { kind: 'claimable_now' | '
 /** The same for a delivery whose lease this invocation holds. */
 export async function waitHeld(context: DeliverContext, held: LeasedDelivery, by: PausedBy): Promise<void> {
   const { delivery, receipt } = held;
-  const leased = { kind: 'leased', recorded: delivery.attempts.length, owner: receipt.owner } as const;
+  const leased = whileLeased(delivery, receipt.owner);
   await endLease(context, held, awaitResume(delivery, by, leased, writeTime(context, KEPT)));
 }
 

@@ -166,15 +166,9 @@ function buildLaterExpiry({ expiresLaterBy = 0 }: DeliveryChange, expr: Expressi
 
 function buildAppends(change: DeliveryChange, expr: Expression): string[] {
   const { appendAttempt, appendLateResult } = change;
-  const appends: string[] = [];
-  if (appendAttempt !== undefined) {
-    const version = 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined;
-    const attempts = expr.name('attempts');
-    appends.push(
-      `${attempts} = list_append(${attempts}, ${expr.value([toAttemptItem(appendAttempt, version)])})`,
-    );
-  }
-  if (appendLateResult !== undefined)
-    appends.push(expr.append('lateResults', [toAttemptItem(appendLateResult)]));
-  return appends;
+  const version = 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined;
+  return [
+    ...(appendAttempt ? [expr.append('attempts', [toAttemptItem(appendAttempt, version)])] : []),
+    ...(appendLateResult ? [expr.append('lateResults', [toAttemptItem(appendLateResult)])] : []),
+  ];
 }
