@@ -44,7 +44,7 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   const dueAt = computeDueAt(ready);
   const decided = classifyReply(reply, ready.policy.policy.retry_on_status);
   // A rejection would be final, although the current credentials may be accepted. If they cannot be read, the attempt
-  // counts too: its request was made.
+  // counts too: its request was made, and the retry reads them again.
   const isRetried =
     decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply).catch(() => true));
   const outcome = isRetried ? 'failed' : decided;

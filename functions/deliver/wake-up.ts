@@ -6,7 +6,6 @@ import {
   planWakeUp,
   scheduleName,
   thresholdFor,
-  thresholdFrom,
   wakeUpTime,
   computeSqsDelay,
 } from '../../shared/domain/delivery/wake-up-plan.ts';
@@ -27,7 +26,7 @@ export async function scheduleNext(context: DeliverContext, delivery: Delivery):
   if (next === undefined) return;
   const wakeUp: WakeUp = { kind: 'wake_up', key, attempt: next.number, dueAt: wakeUpTime(next, lease) };
   const threshold = thresholdFor(slot, context.settings.schedulerThresholdSeconds);
-  await scheduleWakeUp(context, wakeUp, thresholdFrom(next.by, threshold));
+  await scheduleWakeUp(context, wakeUp, threshold, next.by);
 }
 
 /** Uses Scheduler or SQS depending on the time left now. */
@@ -35,9 +34,10 @@ async function scheduleWakeUp(
   context: DeliverContext,
   wakeUp: WakeUp,
   thresholdSeconds = context.settings.schedulerThresholdSeconds,
+  recorded?: Mechanism,
 ): Promise<void> {
   const { ports } = context;
-  const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), thresholdSeconds);
+  const plan = planWakeUp(wakeUp.dueAt, ports.clock.now(), thresholdSeconds, recorded);
   if (plan.by === 'scheduler') {
     const name = scheduleName(wakeUp.key, wakeUp.attempt, wakeUp.dueAt);
     if ((await ports.wakeUps.schedule(name, plan.at, { ...wakeUp, by: 'scheduler' })) === 'scheduled') {

@@ -23,13 +23,23 @@ type WakeUpPlan = { by: 'sqs_delay' } | { by: 'scheduler'; at: number };
 
 /**
  * The mechanism that starts the attempt due at `dueAt` (docs/retry-policy.md#from-delay-to-wake-up). Times in ms, the threshold in
- * seconds.
+ * seconds. A `recorded` mechanism stays, unless SQS cannot delay for so long, or a schedule may fire too late.
  */
-export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
+export function planWakeUp(
+  dueAt: number,
+  now: number,
+  thresholdSeconds: number,
+  recorded?: Mechanism,
+): WakeUpPlan {
   const remainingMs = dueAt - now;
-  if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
-    return { by: 'sqs_delay' };
+  const leastMs = 1000 * leastScheduled(thresholdSeconds, recorded);
+  if (remainingMs < leastMs || remainingMs <= SCHEDULER_MIN_AHEAD_MS) return { by: 'sqs_delay' };
   return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_MIN_AHEAD_MS) };
+}
+
+function leastScheduled(thresholdSeconds: number, recorded: Mechanism | undefined): number {
+  if (recorded === 'sqs_delay') return MAX_DELAY_SECONDS;
+  return recorded === 'scheduler' ? Math.min(thresholdSeconds, MIN_SAFE_THRESHOLD) : thresholdSeconds;
 }
 
 /**
@@ -40,15 +50,6 @@ const MIN_SAFE_THRESHOLD = (SCHEDULER_LEAD_MS + SCHEDULER_MIN_AHEAD_MS) / 1000;
 
 export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): number {
   return slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, MIN_SAFE_THRESHOLD);
-}
-
-/**
- * The threshold for a wake-up whose mechanism is on record: it is sent as recorded, unless so little time is left that a
- * schedule may fire too late.
- */
-export function thresholdFrom(recorded: Mechanism, thresholdSeconds: number): number {
-  if (recorded === 'sqs_delay') return MAX_DELAY_SECONDS;
-  return recorded === 'scheduler' ? Math.min(thresholdSeconds, MIN_SAFE_THRESHOLD) : thresholdSeconds;
 }
 
 /**
