@@ -32,7 +32,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
  */
 const GATHER_MS = 10;
 
-/** The most tries of a reservation. Each refusal returns the line, which decides the next write. */
+/** The most tries of a reservation. */
 const RESERVATION_TRIES = 6;
 
 /** Number of lines whose end is remembered, to extend a line without a refused write first. A hint only. */
@@ -80,10 +80,10 @@ export function dynamoRateLimits(
       const { limit, until } = asked;
       const isActive = (ends.get(key) ?? 0) > now;
       const mayNotBegin = asked.from !== undefined || lineStart(limit, now) > (until ?? Infinity);
-      const first: LineChange = isActive || mayNotBegin ? 'lengthen' : 'begin';
       const most = Math.min(count, mostTogether(limit));
-      const wanted = { ...asked, count: most, now, first };
-      const { reservedUpTo, slots } = await reserveSlots(table, wanted);
+      const wanted = { ...asked, count: most, now };
+      const first = isActive || mayNotBegin ? lengthen(wanted) : begin(wanted);
+      const { reservedUpTo, slots } = await reserveSlots(table, wanted, first);
       if (ends.size >= MAX_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
       return [...slots, ...Array.from({ length: count - most }, () => slotBeyond(limit, now, until))];
@@ -92,15 +92,10 @@ export function dynamoRateLimits(
   return {
     reserve: (limited, limit, { from, until } = {}) => {
       const line = JSON.stringify([limited.queue, limited.subscriptionId, limit.epoch]);
-      const starting = from === undefined ? '' : Math.ceil(from / STARTING_TOGETHER_MS);
-      const expiring = until === undefined ? '' : Math.ceil(until / EXPIRING_TOGETHER_MS);
-      return reserve(`${line}${starting}/${expiring}`, {
-        limited,
-        limit,
-        from: starting === '' ? undefined : starting * STARTING_TOGETHER_MS,
-        until,
-        line,
-      });
+      const start = from && Math.ceil(from / STARTING_TOGETHER_MS) * STARTING_TOGETHER_MS;
+      const expiring = until && Math.ceil(until / EXPIRING_TOGETHER_MS);
+      const asked = { limited, limit, from: start, until, line };
+      return reserve(JSON.stringify([line, start, expiring]), asked);
     },
     returnSlot: async (limited, slot) => {
       await ifConditionHolds(table.update(returnSlotUpdate(limited, slot, clock.now())));
@@ -108,21 +103,17 @@ export function dynamoRateLimits(
   };
 }
 
-type ReservationRequest = SlotRequest & { count: number; now: number; first: LineChange };
-type LineChange = 'lengthen' | 'begin';
+type ReservationRequest = SlotRequest & { count: number; now: number };
 
 /**
  * The reserved slots, or the substitute for each of them if there are none, and the end of the line afterwards.
  */
 type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 
-function reserveSlots(table: Table, wanted: ReservationRequest): Promise<Reservation> {
+/** `first`: the write to try first. Each refusal returns the line, which decides the next one. */
+function reserveSlots(table: Table, wanted: ReservationRequest, first: LineWrite): Promise<Reservation> {
   const { limited, count } = wanted;
-  const instead = (found: { instead: Slot; line: Line | undefined }): Reservation => ({
-    reservedUpTo: found.line?.reservedUpTo ?? 0,
-    slots: Array.from({ length: count }, () => found.instead),
-  });
-  let write = writes[wanted.first](wanted);
+  let write = first;
   const reserve = async (): Promise<Reservation | 'again'> => {
     const result = await conditional(table.update(write.request));
     if (result.kind === 'written') {
@@ -130,7 +121,10 @@ function reserveSlots(table: Table, wanted: ReservationRequest): Promise<Reserva
       return { reservedUpTo: line.reservedUpTo, slots: write.slotsIn(line) };
     }
     const found = findSlots(result.item && decode(lineSchema, result.item), count, wanted);
-    if ('instead' in found) return instead(found);
+    if ('instead' in found) {
+      const { instead, line } = found;
+      return { reservedUpTo: line?.reservedUpTo ?? 0, slots: Array.from({ length: count }, () => instead) };
+    }
     write = writeFor(wanted, found);
     return 'again';
   };
@@ -145,32 +139,31 @@ type LineWrite = { request: LineUpdate; slotsIn: (line: Line) => readonly Slot[]
 
 function writeFor(wanted: ReservationRequest, found: FoundSlots): LineWrite {
   const { activeLine } = found;
-  if (activeLine === undefined) return writes.begin(wanted);
-  return activeLine.left === undefined ? writes.lengthen(wanted) : fill(wanted, { ...found, activeLine });
+  if (activeLine === undefined) return begin(wanted);
+  return activeLine.left === undefined ? lengthen(wanted) : fill(wanted, { ...found, activeLine });
 }
 
-const writes: Record<LineChange, (wanted: ReservationRequest) => LineWrite> = {
-  lengthen: ({ limited, limit, until, count, now, from = now }) => {
-    const expr = expression();
-    const end = expr.name(END);
-    const added = expr.value(microseconds(count * limit.intervalMs));
-    const update = expr.update(lifetimeFrom(now), `${end} = ${end} + ${added}`);
-    // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
-    const condition = `${expr.equal('epoch', limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND ${expr.equal('left', undefined)}`;
-    const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
-    return { slotsIn: atTheEnd(count, limit), request };
-  },
-  begin: ({ limited, limit, count, now }) => {
-    const expr = expression();
-    const { epoch } = limit;
-    const end = microseconds(lineStart(limit, now) + count * limit.intervalMs);
-    const line = { [END]: end, epoch, v: RECORD_VERSION, ...lifetimeFrom(now), left: undefined };
-    const update = expr.update(line);
-    const condition = `${expr.equal(primaryKey.partition, undefined)} OR ${expr.name('epoch')} < ${expr.value(epoch)} OR ${expr.name(END)} <= ${expr.value(microseconds(now))}`;
-    const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
-    return { slotsIn: atTheEnd(count, limit), request };
-  },
-};
+function lengthen({ limited, limit, until, count, now, from = now }: ReservationRequest): LineWrite {
+  const expr = expression();
+  const end = expr.name(END);
+  const added = expr.value(microseconds(count * limit.intervalMs));
+  const update = expr.update(lifetimeFrom(now), `${end} = ${end} + ${added}`);
+  // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
+  const condition = `${expr.equal('epoch', limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND ${expr.equal('left', undefined)}`;
+  const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
+  return { slotsIn: atTheEnd(count, limit), request };
+}
+
+function begin({ limited, limit, count, now }: ReservationRequest): LineWrite {
+  const expr = expression();
+  const { epoch } = limit;
+  const end = microseconds(lineStart(limit, now) + count * limit.intervalMs);
+  const line = { [END]: end, epoch, v: RECORD_VERSION, ...lifetimeFrom(now), left: undefined };
+  const update = expr.update(line);
+  const condition = `${expr.equal(primaryKey.partition, undefined)} OR ${expr.name('epoch')} < ${expr.value(epoch)} OR ${expr.name(END)} <= ${expr.value(microseconds(now))}`;
+  const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
+  return { slotsIn: atTheEnd(count, limit), request };
+}
 
 function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
   return ({ reservedUpTo }) => slotsFrom(reservedUpTo - count * limit.intervalMs, count, limit);
