@@ -8,15 +8,15 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * The script that completes `name` in a shell by `program`, given as words of that shell. The words of the line are
+ * The script that completes `posthaste` in a shell by `program`, given as words of that shell. The words of the line are
  * passed on as they stand, one argument each: no shell evaluates what it completes.
  */
-export function completionScript(shell: Shell, name: string, program: string): string {
+export function completionScript(shell: Shell, program: string): string {
   const complete = `${program} complete --`;
   switch (shell) {
     case 'bash':
-      return `# bash completion for ${name}
-_${name}() {
+      return `# bash completion for posthaste
+_posthaste() {
   local current=\${COMP_WORDS[COMP_CWORD]} line
   COMPREPLY=()
   while IFS= read -r line; do
@@ -24,12 +24,12 @@ _${name}() {
     [[ -n $line && $line != :* && $line == "$current"* ]] && COMPREPLY+=("$line")
   done < <(${complete} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
-complete -o default -F _${name} ${name}
+complete -o default -F _posthaste posthaste
 `;
     case 'zsh':
-      return `#compdef ${name}
-# zsh completion for ${name}
-_${name}() {
+      return `#compdef posthaste
+# zsh completion for posthaste
+_posthaste() {
   local line value
   local -a found
   while IFS= read -r line; do
@@ -37,19 +37,19 @@ _${name}() {
     value=\${line%%$'\\t'*}
     found+=("\${value//:/\\\\:}:\${line#*$'\\t'}")
   done < <(${complete} "\${(@)words[2,CURRENT]}" 2>/dev/null)
-  _describe ${name} found || _files
+  _describe posthaste found || _files
 }
-compdef _${name} ${name}
+compdef _posthaste posthaste
 `;
     case 'fish':
-      return `# fish completion for ${name}
-function __${name}_complete
+      return `# fish completion for posthaste
+function __posthaste_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
     ${complete} $words[2..-1] "$current" 2>/dev/null | string match -rv '^(:\\d+)?$'
 end
-complete -c ${name} -e
-complete -c ${name} -a '(__${name}_complete)'
+complete -c posthaste -e
+complete -c posthaste -a '(__posthaste_complete)'
 `;
   }
 }
@@ -70,7 +70,7 @@ Then add to
   examples: ['completion bash'],
   run: ({ terminal }, shell: Shell) => {
     const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
-    terminal.stdout.write(completionScript(shell, 'posthaste', program));
+    terminal.stdout.write(completionScript(shell, program));
     return undefined;
   },
 });

@@ -61,16 +61,11 @@ Exit status: 0 if anything was found, otherwise 1.
     if (options.queue !== undefined) await requireQueue(api, options.queue);
     const notSearched = refusals.length > 0 && { notSearched: refusals.length };
     const absence = { ...limit, ...notSearched, ...(window ?? (await knownOfAbsent(api))) };
-    return [{ found: 0, ...absence }, () => nothingText(what, absence, window, options)];
+    const nothingText = () =>
+      window === undefined ? absenceText(what, absence, options) : noneInWindow(what, window, options);
+    return [{ found: 0, ...absence }, nothingText];
   },
 });
-
-function nothingText(what: string, absence: Absence, window: Window | undefined, { queue }: Options): string {
-  const unsearched = queue === undefined ? [deletedText(what)] : [];
-  return window === undefined
-    ? absenceText(what, absence, unsearched)
-    : noneInWindow(what, window, unsearched);
-}
 
 function findingText({ kind, queue, id, text, next, queueDeleted }: Finding): string {
   const of = queueDeleted === true ? `${queue} (deleted since)` : queue;
@@ -94,7 +89,8 @@ async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Liste
 }
 
 /** The window around a time, of a whole day, or since an age; undefined for other texts. */
-function parseWindow(what: string, now = Date.now()): Window | undefined {
+function parseWindow(what: string): Window | undefined {
+  const now = Date.now();
   const age = parseAge(what);
   if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
   const time = parseLastTime(what, now);
@@ -226,24 +222,25 @@ async function knownOfAbsent(api: ApiClient): Promise<Omit<Absence, 'queues'>> {
   return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
 }
 
-/** No list has the names of deleted queues. */
-function deletedText(what: string): string {
+/** Where it can be if no queue was named: no list has the names of deleted queues. */
+function deletedQueue(what: string, { queue }: Options): string[] {
+  if (queue !== undefined) return [];
   const command = commandText(`find ${printable(shellWord(what))} --queue QUEUE`);
-  return `a deleted queue, which is searched by its name only: ${command}`;
+  return [`a deleted queue, which is searched by its name only: ${command}`];
 }
 
-function noneInWindow(what: string, { since, until }: Window, unsearched: readonly string[]): string {
+function noneInWindow(what: string, { since, until }: Window, options: Options): string {
   return [
     `No message was accepted from ${clockTime(since)} to ${clockTime(until)}, and none has the id ${printable(what)}.`,
-    ...unsearched.map((queue) => `It may be of ${queue}`),
+    ...deletedQueue(what, options).map((queue) => `It may be of ${queue}`),
   ].join(' ');
 }
 
-/** What it can mean that nothing was found. `unsearched`: which queues were not searched. */
+/** What it can mean that nothing was found. */
 function absenceText(
   what: string,
   { queues, moreQueues, notSearched = 0, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
-  unsearched: readonly string[],
+  options: Options,
 ): string {
   const searched = queuesText({ queues, moreQueues });
   const refused = notSearched === 0 ? '' : `, of which ${notSearched} could not be searched`;
@@ -255,7 +252,7 @@ function absenceText(
     '- was never accepted: it was not sent, or with another id or to another queue,',
     '- or is a CloudEvent, which is found by its time: its id here is a hash of its source and id,',
     ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
-    ...unsearched.map((queue) => `- or is of ${queue},`),
+    ...deletedQueue(what, options).map((queue) => `- or is of ${queue},`),
     `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
     `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays), or of its queue (_retention_days).`,

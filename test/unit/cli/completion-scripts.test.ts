@@ -38,7 +38,7 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
 
   const offered = async (program: string, ...words: string[]): Promise<string[]> => {
     const script = path.join(folder, 'script');
-    writeFileSync(script, completionScript(shell, 'posthaste', programOf(program)));
+    writeFileSync(script, completionScript(shell, programOf(program)));
     const { stdout } = await run(shell, DRIVERS[shell](script, ['posthaste', ...words]), { cwd: folder });
     return stdout
       .replaceAll(/\t.*/g, '')
