@@ -29,7 +29,7 @@ export async function searchQueue(
     findMessage(api, queue, text, signal),
     // A deleted queue has messages, and no subscriptions.
     api
-      .items(listSubscriptions, { path: { queue }, query: { match: text }, most })
+      .items(listSubscriptions, { path: { queue }, query: { match: text }, most, signal })
       .catch(orElse(isNotFound, { items: [], more: false })),
   ]);
   return { ...(message && { message }), subscriptions, more };

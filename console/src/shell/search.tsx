@@ -305,7 +305,11 @@ export async function search(
     found = { ...found, ...news };
     onFound(found);
   };
-  const { items, more } = await api.items(listQueues, { query: { detailed: true }, most: MAX_QUEUES });
+  const { items, more } = await api.items(listQueues, {
+    query: { detailed: true },
+    most: MAX_QUEUES,
+    signal,
+  });
   const names = items.map(({ name }) => name);
   const searched = names.toSorted((one, other) => Number(other === first) - Number(one === first));
   add({ queues: names.filter((name) => name.includes(text)), searched, more });

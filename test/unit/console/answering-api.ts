@@ -1,13 +1,15 @@
 import { type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 
-/** An API by its answer to a path, or the status of its refusal. Keeps the requests and how many ran at once. */
+/** An API by its answer to a path, or the status of its refusal. Keeps the requests, their signals and how many ran at once. */
 export const answeringApi = (answerTo: (path: string) => object | number) => {
   const asked: string[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
   let running = 0;
   let most = 0;
-  const send = async ({ method, path, search }: ApiRequest) => {
+  const send = async ({ method, path, search, signal }: ApiRequest) => {
     asked.push(path + search);
+    signals.push(signal);
     most = Math.max(most, (running += 1));
     await Promise.resolve();
     running -= 1;
@@ -17,5 +19,5 @@ export const answeringApi = (answerTo: (path: string) => object | number) => {
     const code = answer === 404 ? 'not_found' : 'forbidden';
     throw new ApiRefusal(`${method} ${path}`, answer, JSON.stringify({ error: { code, message: code } }));
   };
-  return { api: clientBy('the API', send), asked, mostAtOnce: () => most };
+  return { api: clientBy('the API', send), asked, signals, mostAtOnce: () => most };
 };

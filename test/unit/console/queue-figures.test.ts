@@ -386,8 +386,9 @@ it.each([
   ['deliveries failed', statisticsOf({ exhausted: 1 }), 2],
   ['none failed', statisticsOf(), 0],
 ])('readQueue lists failed deliveries only where there may be some: %s', async (_, statistics, lists) => {
-  const { api, asked } = apiWith(statistics);
+  const { api, asked, signals } = apiWith(statistics);
   await readQueue(api, 'orders', HOUR);
+  expect(signals.every((signal) => signal === HOUR.signal)).toBe(true);
   expect(asked.filter((path) => /status=(rejected|exhausted)/.test(path))).toHaveLength(lists);
 });
 

@@ -84,6 +84,13 @@ describe('search', () => {
     expect(reports).toEqual([]);
     expect(asked).toEqual(['/v2/queues?detailed=true&limit=100']);
   });
+
+  it('ends all its requests when its results are closed', async () => {
+    const { api, asked, signals } = apiWith(['one'], {});
+    const { signal } = new AbortController();
+    await search(api, 'x', { first: undefined, signal, onFound: () => undefined });
+    expect(asked.filter((_, at) => signals[at] !== signal)).toEqual([]);
+  });
 });
 
 describe('soughtTime', () => {

@@ -226,7 +226,7 @@ export async function readQueue(
   const listed = (status: string): Promise<Listed<ListedDelivery>> =>
     api.items(listDeliveries, { path: { queue }, query: { status }, most: MOST, signal });
   const [subscriptions, statistics, retrying] = await Promise.all([
-    api.items(listSubscriptions, { path: { queue }, most: MOST }),
+    api.items(listSubscriptions, { path: { queue }, most: MOST, signal }),
     readStatistics(api, queue, { window, now, signal }),
     listed('retrying'),
   ]);
