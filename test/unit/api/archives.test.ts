@@ -77,9 +77,12 @@ describe('the restoration of a subscription', () => {
     });
   });
 
-  it('continues its pause, whose operation has ended with the deletion', async ({ api }) => {
+  it.for([
+    ['its pause', ['pause']],
+    ['the end of its pause', ['pause', 'resume']],
+  ] as const)('continues %s, whose operation has ended with the deletion', async ([, calls], { api }) => {
     await api.subscribe();
-    await api.call('POST', `${ONE}/pause`, {});
+    for (const call of calls) await api.call('POST', `${ONE}/${call}`, {});
     const announced = api.queued.at(-1);
     await api.call('DELETE', ONE);
     await api.call('POST', RESTORE_ONE);

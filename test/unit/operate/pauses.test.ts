@@ -355,3 +355,23 @@ it('a pause of a queue or of a subscription goes on after its queue was deleted 
   for (const operation of pauses) await world.receive(operation);
   expect(world.queued).toHaveLength(pauses.length);
 });
+
+it.each([['queue'], ['subscription']] as const)(
+  'what still waits after the pause of a %s is sent on after its queue was deleted and restored',
+  async (by) => {
+    const { registry } = world.ports;
+    await pauseIt(by);
+    await wait(300, by);
+    await world.receive(await resumeIt(by, 1));
+    const [rest] = world.queued.splice(0);
+    await registry.deleteQueue('orders', world.time.now, world.time.now + DAY);
+    world.time.now += 1;
+    await registry.restoreQueue('orders', world.time.now);
+    await world.receive({ kind: 'restoration', queue: 'orders' });
+    // Sent for the pause as it was before the deletion.
+    if (rest !== undefined) await world.receive(rest.operation);
+    const [operation] = world.queued.splice(0);
+    if (operation?.operation.kind === 'pause') await run(operation.operation, DAY);
+    expect(world.woken).toHaveLength(300);
+  },
+);
