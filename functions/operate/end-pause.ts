@@ -8,7 +8,7 @@ import {
   type WaitingPlace,
 } from '../../shared/domain/delivery/paused.ts';
 import { longestWaitMs } from '../../shared/domain/delivery/pull.ts';
-import { computeSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { computeSqsDelay, MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { asPull, type PullDestination } from '../../shared/domain/subscription/destination.ts';
@@ -36,8 +36,11 @@ const AHEAD_MS = 60_000;
 /** How soon a page of which nothing could be made due is read again. */
 const READ_AGAIN_SECONDS = 2;
 
-/** What an invocation that saw the pause writes after its end is on record and in the index by then. */
-const SECOND_LOOK_SECONDS = MAX_INVOCATION_MS / 1000 + 10;
+/**
+ * When to look once more, in seconds. By the first, what an invocation that saw the pause writes after its end is on record,
+ * and usually in the index; by the second, also in an index that was minutes behind.
+ */
+const LOOKS_AGAIN = [MAX_INVOCATION_MS / 1000 + 10, MAX_DELAY_SECONDS];
 
 /**
  * During a pause, looks every quarter of an hour at what waits longest. After its end, makes what waits due in the order of
@@ -77,9 +80,10 @@ async function findPauseOf({ ports }: OperationRun, operation: PauseOperation): 
   };
 }
 
-/** Looks once more, when slow writes have ended. */
-async function lookAgain(run: OperationRun, { settled, ...operation }: PauseOperation): Promise<undefined> {
-  if (settled !== true) await continueLater(run, { ...operation, settled: true }, SECOND_LOOK_SECONDS);
+async function lookAgain(run: OperationRun, operation: PauseOperation): Promise<undefined> {
+  const { looks = 0 } = operation;
+  const delaySeconds = LOOKS_AGAIN[looks];
+  if (delaySeconds !== undefined) await continueLater(run, { ...operation, looks: looks + 1 }, delaySeconds);
 }
 
 /** Ends waits that are too long, warns a day before, and looks again later. The rest, if there is more to look at now. */
@@ -89,7 +93,7 @@ async function watch(
   { pause, pull }: Extract<Found, { kind: 'in_force' }>,
 ): Promise<PauseOperation | undefined> {
   const { ports, settings } = run;
-  const { settled: _settled, cursor: _cursor, ...operation } = watched;
+  const { looks: _looks, cursor: _cursor, ...operation } = watched;
   const now = ports.clock.now();
   if (pull === undefined && (await endLongWaits(run, operation, now - longestPauseMs(settings.retentionMs))))
     return watched;

@@ -158,7 +158,7 @@ export const withPauses = (scenario: Scenario): Scenario => {
     return [
       { at, kind: 'paused', of, forMs: endsAlone ? forMs : undefined },
       ...(isResumed ? [resumed(chance.int(0, forMs))] : []),
-      resumed(2 * HOUR + calmAt),
+      ...(endsAlone ? [] : [resumed(2 * HOUR + calmAt)]),
     ];
   });
   return { ...scenario, changes: [...scenario.changes, ...changes.flat()] };

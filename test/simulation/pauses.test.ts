@@ -38,4 +38,15 @@ itCatches({
       },
     })),
   },
+  'that looks for what waits only until an index is a minute behind': {
+    by: 'everything_ends',
+    seed: 53,
+    among: withPauses,
+    ...replacing('operations', (operations) => ({
+      send: (operation, delaySeconds) =>
+        operation.kind === 'pause' && operation.looks === 2
+          ? Promise.resolve()
+          : operations.send(operation, delaySeconds),
+    })),
+  },
 });

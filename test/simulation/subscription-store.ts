@@ -90,6 +90,7 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number) => {
       added.every(({ queue, id }) => entries.has(queue) && subscriptions.has(id))
         ? Promise.resolve(added.map(() => ({ kind: 'added' })))
         : noted(table.addSubscriptions(added, bounds)),
+    changeQueue: (name, change) => noted(table.changeQueue(name, change)),
     changeSubscription: (request, change) => noted(table.changeSubscription(request, change)),
     markDeleted: (request) => noted(table.markDeleted(request)),
     removeMarked: (queue, id) => noted(table.removeMarked(queue, id)),

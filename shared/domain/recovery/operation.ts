@@ -61,7 +61,9 @@ const pauseOperation = z.object({
   queue: storedName,
   subscriptionId: storedName.exactOptional(),
   version: storedMilliseconds,
-  ...passFields,
+  cursor: passFields.cursor,
+  /** How often it was looked at again after nothing waited, or the change was not on record. */
+  looks: count.exactOptional(),
   /** The time up to which deliveries have been made due. */
   sentUpTo: storedMilliseconds.exactOptional(),
   /** The operator knows that waiting deliveries are about to be cancelled. */
