@@ -40,7 +40,8 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
       ? payload
       : await postAuthorised(ports, posted(context, ready, payload, startedAt), timeoutMs);
   const reply = withoutSecrets(sent, credentialsIn(subscription));
-  const durationMs = ports.clock.now() - startedAt;
+  // The clock may be set back meanwhile.
+  const durationMs = Math.max(0, ports.clock.now() - startedAt);
   const dueAt = computeDueAt(ready);
   const decided = classifyReply(reply, ready.policy.policy.retry_on_status);
   // A rejection would be final, although the current credentials may be accepted. If they cannot be read, the attempt

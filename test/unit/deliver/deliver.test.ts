@@ -39,6 +39,17 @@ describe('a delivery', () => {
     expect(world.undeliverables.sent).toEqual([]);
   });
 
+  it('during whose request the clock is set back took no time, rather than less', async () => {
+    await world.subscribe();
+    const now = world.clock.now.bind(world.clock);
+    world.subscriber.onRequest = () => {
+      vi.spyOn(world.clock, 'now').mockImplementation(() => now() - 2_000);
+      return Promise.resolve();
+    };
+    await world.deliver();
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', attempts: [{ durationMs: 0 }] });
+  });
+
   it('sends the data byte for byte as published, with the same webhook-id at every attempt', async () => {
     await world.subscribe();
     // Without a policy, the deployment's applies.
