@@ -1,3 +1,4 @@
+import { ContendedError } from '../../../shared/domain/contention.ts';
 import { findLastPause, type Pausable, pause, resume } from '../../../shared/domain/subscription/pause.ts';
 import { asPull } from '../../../shared/domain/subscription/destination.ts';
 import { LATEST_REQUEST_MS } from '../../../shared/domain/retry/attempt-duration.ts';
@@ -16,7 +17,7 @@ export type PauseResult = RegistryChange<Queue> | ChangeResult;
 /**
  * Pauses a subscription, or all of a queue, or changes the end of the pause. `until`: milliseconds since the epoch;
  * undefined: until it is resumed.
- * @throws when the operation that ends the waits could not be sent; nothing is changed then
+ * @throws ContendedError, or when the operation that ends the waits could not be sent; nothing is changed then
  */
 export async function pauseAt(
   context: ChangeContext,
@@ -24,7 +25,7 @@ export async function pauseAt(
   until: number | undefined,
 ): Promise<PauseResult> {
   const now = await announce(context, place, CHANGED_WITHIN_SECONDS);
-  return changeAt(context, place, (current) => pause(current, { now, until }));
+  return changeAt(context, place, (current) => pause(requireLatest(current, now), { now, until }));
 }
 
 /**
@@ -45,7 +46,13 @@ export async function resumeAt(
   // deliver does not see the end before its cached queue is as old as it may be.
   const seenAfter = subscriptionId === undefined ? Math.ceil(settings.subscriptionCacheMs / 1000) : 0;
   const now = await announce(context, place, CHANGED_WITHIN_SECONDS + seenAfter);
-  return changeAt(context, place, (paused) => resume(paused, { now, perSecond }));
+  return changeAt(context, place, (paused) => resume(requireLatest(paused, now), { now, perSecond }));
+}
+
+/** @throws ContendedError if a later change is on record: the operation of this one may have found it, and given up */
+function requireLatest<Of extends Pausable>(current: Of, now: number): Of {
+  if ((findLastPause(current)?.version ?? 0) > now) throw new ContendedError('pause');
+  return current;
 }
 
 function changeAt(

@@ -70,6 +70,23 @@ describe('POST …/subscriptions/{id}/pause', () => {
     expect((await api.stored()).pauses).toEqual([{ from: NOON, version: NOON }]);
   });
 
+  it('refuses a slow change that a later one has overtaken: its operation has found that one, and given up', async ({
+    api,
+  }) => {
+    await api.subscribe();
+    await api.call('POST', `${ONE}/pause`, {});
+    api.time.now += 1_000;
+    const changeSubscription = api.registry.changeSubscription.bind(api.registry);
+    api.registry.changeSubscription = async (...asked) => {
+      api.registry.changeSubscription = changeSubscription;
+      api.time.now += 1_000;
+      expect(await api.call('POST', `${ONE}/resume`)).toMatchObject({ status: 200 });
+      return changeSubscription(...asked);
+    };
+    expect(await api.call('POST', `${ONE}/pause`, { until: IN_AN_HOUR })).toMatchObject(refusal('conflict'));
+    expect((await api.stored()).pauses).toEqual([{ from: NOON, until: NOON + 2_000, version: NOON + 2_000 }]);
+  });
+
   it('is in the audit trail', async ({ api }) => {
     await api.subscribe();
     await api.call('POST', `${ONE}/pause`, { until: IN_AN_HOUR });
