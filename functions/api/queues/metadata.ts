@@ -5,6 +5,7 @@ import type { FieldError } from '../../../shared/domain/errors.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { queueMetadataSchema } from '../../../shared/domain/subscription/queue-metadata.ts';
+import { isObject } from '../../../shared/domain/subscription/content-filter.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiSettings } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
@@ -141,7 +142,7 @@ function findFaults(operation: QueuePatch[number], at: string): FieldError[] {
     case 'test':
       return valueFaults(operation.value, `${at}.value`);
     case 'move':
-      return `${operation.path}/`.startsWith(`${operation.from}/`)
+      return operation.path.startsWith(`${operation.from}/`)
         ? [{ field: `${at}.path`, message: 'must not be inside the value that is moved' }]
         : [];
     case 'copy':
@@ -173,6 +174,8 @@ function applyOperation(
   index: number,
 ): unknown {
   try {
+    if ('from' in operation) checkIndices(metadata, operation.from, 'OPERATION_FROM_UNRESOLVABLE');
+    checkIndices(metadata, operation.path, 'OPERATION_PATH_UNRESOLVABLE');
     return jsonPatch.applyOperation<{ metadata: unknown }>(
       { metadata: withoutPrototypes(metadata) },
       operation,
@@ -184,6 +187,18 @@ function applyOperation(
     throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${message}`, [
       { field: `[${index}].${field}`, message },
     ]);
+  }
+}
+
+type Fault = 'OPERATION_FROM_UNRESOLVABLE' | 'OPERATION_PATH_UNRESOLVABLE';
+
+/** RFC 6901 §4: fast-json-patch would read '', 01 and 2^32 as other indices. @throws jsonPatch.JsonPatchError */
+function checkIndices(metadata: object, path: string, fault: Fault): void {
+  let value: unknown = metadata;
+  for (const name of path.split('/').slice(2).map(jsonPatch.unescapePathComponent)) {
+    const isIndex = name === String(Number(name)) && Number(name) < 2 ** 31;
+    if (Array.isArray(value) && name !== '-' && !isIndex) throw new jsonPatch.JsonPatchError(fault, fault);
+    value = isObject(value) ? Reflect.get(value, name) : undefined;
   }
 }
 

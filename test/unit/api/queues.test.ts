@@ -150,6 +150,7 @@ describe('PATCH /v2/queues/{queue}', () => {
     ['appends to lists', [add('tags/-', 'c')], { ...METADATA, tags: ['a', 'b', 'c'] }],
     ['reads escaped names', [remove('deep/a~1b')], { ...METADATA, deep: { '~': null } }],
     ['moves a member', [move('team', 'deep/team')], { tags, deep: { ...deep, team } }],
+    ['moves a member to where it is', [move('team', 'team')], METADATA],
     ['copies a member', [copy('team', 'owner')], { ...METADATA, owner: team }],
     [
       'continues after a test that holds',
@@ -210,6 +211,10 @@ describe('PATCH /v2/queues/{queue}', () => {
     ['adds below a missing member', add('none/a', 1), '[1].path'],
     ['adds beyond the end of a list', add('tags/3', 1), '[1].path'],
     ['uses a name as a list index', replace('tags/first', 1), '[1].path'],
+    ['begins a list index with a zero', add('tags/01', 1), '[1].path'],
+    ['has an empty list index', add('tags/', 1), '[1].path'],
+    ['has a list index of 2^32', add('tags/4294967296', 1), '[1].path'],
+    ['copies from a list index that begins with a zero', copy('tags/00', 'a'), '[1].from'],
     ['tests for another value', test('team', 'blue'), '[1].value'],
   ])('answers 409 to a patch that %s, and changes nothing', async ([, operation, field], { call, world }) => {
     const before = await world();
