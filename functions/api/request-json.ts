@@ -57,8 +57,8 @@ const plainMessage: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_type')
     return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
   if (issue.code === 'too_small' && issue.minimum === 1) return 'must not be empty';
-  if (issue.code === 'too_big' && issue.origin === 'string')
-    return `must have at most ${issue.maximum} characters`;
+  if (issue.code === 'too_big')
+    return `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'items'}`;
   return undefined;
 };
 

@@ -68,19 +68,14 @@ const number = z.number('must be a number');
 const count = z.int('must be an integer from 0').min(0, 'must be an integer from 0');
 const names = z.array(z.string('must be text'), 'must be a list of names');
 const text = z.string('must be text');
-const type = z.enum(
-  ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'],
-  'must be one of null, boolean, object, array, number, integer and string',
-);
+const type = z.enum(['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']);
+const TYPE_RULE = `must be a type, or a list of types: ${type.options.join(', ')}`;
 
 /** Keywords with plain values. */
 const VALUES = new Map<string, z.ZodType>(
   Object.entries({
     $schema: z.enum([DRAFT, `${DRAFT}#`], `must be ${DRAFT}`),
-    type: z.union(
-      [type, z.array(type).min(1).max(type.options.length)],
-      'must be a type, or a list of types, each once: null, boolean, object, array, number, integer, string',
-    ),
+    type: z.union([type, z.array(type).min(1, TYPE_RULE).max(type.options.length, TYPE_RULE)], TYPE_RULE),
     enum: z.array(z.unknown(), 'must be a list of values'),
     multipleOf: number.positive('must be above 0'),
     maximum: number,

@@ -95,6 +95,11 @@ describe('PUT /v2/event-types/{type}', () => {
     expect(await get(TYPES)).toEqual({ event_types: [], links: [] });
   });
 
+  it('names the types that a schema can have where it has none', async ({ call }) => {
+    const { body } = await call('PUT', CREATED, { schema: { type: [] } });
+    expect(JSON.stringify(body)).toContain('must be a type, or a list of types: null, boolean, object');
+  });
+
   it('refuses a schema with the name __proto__, which would be dropped', async ({ call }) => {
     const body = '{"schema": {"__proto__": {"type": "object"}}}';
     expect(await call('PUT', CREATED, body)).toMatchObject(invalid('schema'));
