@@ -58,7 +58,9 @@ export function answerReceived(
       return current.attempts[receipt.attempt - 1]?.result.kind === answer.kind ? 'recorded' : 'expired';
     }
     if (isOpen(current)) return record(context, received, answer);
-    return recordLate(context, received, buildAttempt(received, answer, context.clock.now()));
+    // The cancellation counted this receive as lost.
+    const before = { ...received, lost: received.lost - 1 };
+    return recordLate(context, received, buildAttempt(before, answer, context.clock.now()));
   };
   return withRetriedWrites(attempt, contended(nameOfDelivery(receipt.key)));
 }
