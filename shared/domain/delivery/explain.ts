@@ -148,7 +148,7 @@ function explainInactive(subscription: Subscription, times: AcceptanceTimes): Ex
   if (createdAt > times.listedAt)
     return certainly(
       'added_later',
-      `It was created at ${timeText(createdAt)}, after the message was accepted.`,
+      `It was created at ${timeText(createdAt)}, after the subscriptions were read for the message.`,
     );
   if (deletedAt !== undefined && deletedAt <= times.listedAt)
     return certainly('deleted', `It was deleted at ${timeText(deletedAt)}.`);
@@ -156,7 +156,7 @@ function explainInactive(subscription: Subscription, times: AcceptanceTimes): Ex
     const [from, to] = [timeText(restored.deletedAt), timeText(restored.at)];
     return certainly(
       'deleted',
-      `It was deleted at ${from}, and restored at ${to}, after the message was accepted.`,
+      `It was deleted at ${from}, and restored at ${to}, after the subscriptions were read for the message.`,
     );
   }
   if (expiresAt !== undefined && expiresAt <= times.acceptedAt)

@@ -166,7 +166,7 @@ describe('posthaste explain', () => {
   const throttled = { attemptCount: 1, lastAttempt: { ...lastAttempt, statusCode: 429 } };
   const waiting = { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' };
   const changed = `It did not match when the message was accepted. Its filter has changed since, at ${AT}. It would match now.`;
-  const created = `It was created at ${AT}, after the message was accepted.`;
+  const created = `It was created at ${AT}, after the subscriptions were read for the message.`;
 
   it.each<[string, { verdict: string; [more: string]: unknown }]>([
     [
@@ -178,7 +178,7 @@ describe('posthaste explain', () => {
       { verdict: 'filtered', rule: { by: 'filter', path: 'order.total' }, detail: changed },
     ],
     [
-      `the subscription was created at ${LOCAL}, after the message was accepted`,
+      `the subscription was created at ${LOCAL}, after the subscriptions were read for the message`,
       { verdict: 'added_later', detail: created },
     ],
     [

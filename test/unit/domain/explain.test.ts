@@ -143,6 +143,18 @@ describe('a subscription without a delivery', () => {
   });
 
   it.each<[string, Partial<Subscription>]>([
+    ['created', { createdAt: SOME_TIME - 2 }],
+    ['restored', { restored: { deletedAt: SOME_TIME - 9, at: SOME_TIME - 2 } }],
+  ])(
+    'that was %s after the list was read, and before the acceptance, is not said to be newer',
+    (_, subscription) => {
+      expect(ofAbsence(subscription)?.detail).toMatch(
+        /, after the subscriptions were read for the message\.$/,
+      );
+    },
+  );
+
+  it.each<[string, Partial<Subscription>]>([
     ['was created just before', { createdAt: SOME_TIME - 5 }],
     ['expired afterwards', { expiresAt: SOME_TIME + 1 }],
     ['was asked to confirm again afterwards', { unconfirmed: { tokenHash: 'x', at: SOME_TIME } }],

@@ -236,7 +236,7 @@ const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
   filtered: 'The subscription filters this message out. The subscriber gets it this once, and no other.',
   disabled:
     'The subscription was disabled when the message was to be sent. The subscriber gets it like a new one.',
-  added_later: 'The subscription is newer than the message. The subscriber gets it like a new one.',
+  added_later: 'The message went to an earlier list of subscriptions. The subscriber gets it like a new one.',
 };
 
 const SENT_BEFORE: readonly Explained['verdict'][] = ['delivered', 'rejected', 'exhausted'];
