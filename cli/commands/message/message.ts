@@ -235,8 +235,7 @@ function adviceOn({ verdict, delivery, subscriptionId }: Explained): string[] {
   const id = shortId(subscriptionId);
   if (verdict === 'circuit_open')
     return [`If it works again: ${commandText(`subscription enable ${queue} ${id}`)}`];
-  if (verdict === 'paused')
-    return [`Until when, and how to resume it: ${commandText(`subscription show ${queue} ${id}`)}`];
+  if (verdict === 'paused') return [`To see the pause: ${commandText(`subscription show ${queue} ${id}`)}`];
   if (verdict === 'exhausted' || (verdict === 'rejected' && !SAID_WITH_STATUS.has(reason)))
     return [`To retry: ${commandText(`retry ${queue} ${shellWord(messageId)} ${id}`)}`];
   if (reason !== 'http_429') return [];

@@ -58,31 +58,35 @@ export function explain(
   evidence: Evidence,
 ): Explanation | undefined {
   if (delivery === undefined) return subscription && explainAbsence(message, subscription, evidence);
-  const pausedBy = findPausedBy(delivery, subscription, evidence);
-  const verdict = toVerdict(delivery, pausedBy, evidence);
-  return { verdict, certain: true, ...explainWait(delivery, subscription, pausedBy, evidence) };
+  const pause = findPauseState(delivery, subscription, evidence);
+  const verdict = toVerdict(delivery, pause, evidence);
+  return { verdict, certain: true, ...explainWait(delivery, subscription, pause, evidence) };
 }
 
-/** What waits to be received stays where it is during a pause. */
-function findPausedBy(
+/** `over`: it still waits on record, until operate makes it due. */
+type PauseState = PausedBy | 'over' | undefined;
+
+/** Undefined: no pause delays it. What waits to be received stays where it is during one. */
+function findPauseState(
   delivery: Delivery,
   subscription: Subscription | undefined,
   { queue, now }: Evidence,
-): PausedBy | undefined {
-  if (isPaused(delivery)) return delivery.next?.by === 'queue_pause' ? 'queue' : 'subscription';
-  return isReceivable(delivery) ? findPauseInForce({ queue, subscription }, now)?.by : undefined;
+): PauseState {
+  const inForce = findPauseInForce({ queue, subscription }, now)?.by;
+  if (isPaused(delivery)) return inForce ?? 'over';
+  return isReceivable(delivery) ? inForce : undefined;
 }
 
 function explainWait(
   delivery: Delivery,
   subscription: Subscription | undefined,
-  pausedBy: PausedBy | undefined,
+  pause: PauseState,
   { isQueueDeleted }: Evidence,
 ): Pick<Explanation, 'detail'> {
   if (isQueueDeleted) return { detail: 'The queue has been deleted.' };
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
-  if (pausedBy !== undefined) return { detail: PAUSED_DETAIL[pausedBy] };
+  if (pause !== undefined) return { detail: PAUSED_DETAIL[pause] };
   if (!isReceivable(delivery)) return {};
   return subscription.disabled === undefined
     ? { detail: 'It waits until its subscriber receives it.' }
@@ -92,17 +96,14 @@ function explainWait(
 const PAUSED_DETAIL = {
   subscription: 'It waits until the subscription is resumed.',
   queue: 'It waits until the queue is resumed.',
+  over: 'It is sent in the order of acceptance: the pause is over.',
 };
 
-function toVerdict(
-  delivery: Delivery,
-  pausedBy: PausedBy | undefined,
-  { isQueueDeleted }: Evidence,
-): ExplainVerdict {
+function toVerdict(delivery: Delivery, pause: PauseState, { isQueueDeleted }: Evidence): ExplainVerdict {
   const { status, reason } = delivery;
   // Its subscriptions go first, so that deliver may find none before operate cancels the delivery.
   if (isQueueDeleted && reason === 'subscription_deleted') return 'cancelled';
-  if (pausedBy !== undefined) return 'paused';
+  if (pause !== undefined) return 'paused';
   if (isOpen(delivery)) return toOpenVerdict(delivery);
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }

@@ -209,7 +209,7 @@ describe('posthaste explain', () => {
       { verdict: 'circuit_open', delivery: waiting },
     ],
     [
-      `it waits until the queue is resumed, last 503, 2 attempts. Until when, and how to resume it: ${COMMAND} subscription show orders 5b0c0f1e`,
+      `it waits until the queue is resumed, last 503, 2 attempts. To see the pause: ${COMMAND} subscription show orders 5b0c0f1e`,
       {
         verdict: 'paused',
         detail: 'It waits until the queue is resumed.',

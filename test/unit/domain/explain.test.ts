@@ -95,6 +95,25 @@ describe('a delivery explains', () => {
     expect(explained).toEqual({ verdict, certain: true, detail });
   });
 
+  it.each<[string, Keeping, string]>([
+    ['its subscription is paused', { pauses }, 'It waits until the subscription is resumed.'],
+    ['its queue is paused', { queue: { pauses } }, 'It waits until the queue is resumed.'],
+    ['the pause is over', { pauses: ended }, 'It is sent in the order of acceptance: the pause is over.'],
+    [
+      'its queue is resumed',
+      { queue: { pauses: ended }, pauses },
+      'It waits until the subscription is resumed.',
+    ],
+  ])('why it waits on record for the end of a pause: %s', (_what, { queue, ...fields }, detail) => {
+    const delivery = aDelivery({ status: 'retrying', next: { ...next, by: 'queue_pause' } });
+    const explained = explain(
+      message,
+      { subscription: aSubscription(fields), delivery },
+      evidence({ queue }),
+    );
+    expect(explained).toEqual({ verdict: 'paused', certain: true, detail });
+  });
+
   it('what happened before its subscription was deleted', () => {
     const gone = { subscription: undefined, delivery: aDelivery({ status: 'delivered' }) };
     expect(explain(message, gone, evidence())).toMatchObject({
