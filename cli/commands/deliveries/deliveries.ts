@@ -99,24 +99,21 @@ const list = deployed<Options>({
     'deliveries list orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --all',
   ],
   run: async ({ options, terminal, refuse }, queue) => {
-    const { message, all, limit, json, deleted } = options;
+    const { message, all, limit, json } = options;
     if (all === true && options.subscription === undefined) refuse('--all needs --subscription');
     const api = await openApi(options, terminal);
     const labels = subscriptionLabels(api, queue);
     const form = {
       ...(json && { json }),
       columns: COLUMNS,
-      prepare: async (items: readonly { subscriptionId: string }[]) => {
-        if (deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
-      },
+      prepare: (items: readonly { subscriptionId: string }[]) =>
+        labels.load(items.map(({ subscriptionId }) => subscriptionId)),
       none: () =>
         message === undefined
           ? noneText(all === undefined && options.status === undefined)
           : `The message has no delivery. ${whyText(queue, message)}`,
     };
-    // The subscriptions of a deleted queue are removed.
-    const rowOfListed = (delivery: ListedDelivery): string[] =>
-      formatRow(delivery, deleted === true ? REMOVED : labels, terminal);
+    const rowOfListed = (delivery: ListedDelivery): string[] => formatRow(delivery, labels, terminal);
     if (message === undefined) {
       const filter = await filterFrom(api, queue, options);
       const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
@@ -163,8 +160,6 @@ const COLUMNS = [
   'Last response',
   'Next attempt',
 ];
-
-const REMOVED: Pick<SubscriptionLabels, 'of'> = { of: () => '(deleted)' };
 
 function formatRow(
   delivery: ListedDelivery,
