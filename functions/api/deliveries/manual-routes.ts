@@ -130,7 +130,7 @@ async function retryRefused(
 
 /** Which absence of a subscription holds. */
 const ABSENCES: Record<AbsenceReason, string> = {
-  subscription_deleted: 'the subscription is deleted',
+  subscription_deleted: 'the subscription is deleted, or never existed',
   subscription_expired: 'the subscription is expired',
   subscription_unconfirmed: 'the subscription is unconfirmed',
   disabled: 'the subscription is disabled; enable it first',

@@ -79,8 +79,8 @@ describe('POST …/retry', () => {
 it.for([
   ['retry', 'disabled; enable it first', 'POST', '/disable'],
   ['send', 'disabled; enable it first', 'POST', '/disable'],
-  ['retry', 'deleted', 'DELETE', ''],
-  ['send', 'deleted', 'DELETE', ''],
+  ['retry', 'deleted, or never existed', 'DELETE', ''],
+  ['send', 'deleted, or never existed', 'DELETE', ''],
 ] as const)('POST …/%s says with 409 that the subscription is %s', async (row, { call, post, recorded }) => {
   const [action, state, method, verb] = row;
   await recorded({ status: 'exhausted' });
