@@ -36,7 +36,7 @@ const LONGEST_TIMEOUT = 300;
 export const forward = deployed<Options>({
   arguments: SUBSCRIPTION_ADDRESS,
   options: [
-    option('--to <URL>', 'where to post the deliveries', parseTarget).makeOptionMandatory(),
+    option('--to <URL>', 'where to post the deliveries (required)', parseTarget).makeOptionMandatory(),
     option('--token-file <FILE>', 'receive by the token of the subscription in this file').conflicts([
       'local',
       'deployment',
