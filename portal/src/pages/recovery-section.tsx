@@ -32,7 +32,9 @@ export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
   return (
     <Section title="Recover failed deliveries">
       <Form action={action} ready={since !== undefined} verb="Recover" onSubmit={run}>
-        <p>Each delivery that has failed for good since this time is sent again, in the background.</p>
+        <p>
+          Each event accepted since this time whose delivery failed for good is sent again, in the background.
+        </p>
         <TimeField label="Accepted since" required time={since} onTime={setSince} />
       </Form>
       {newest === undefined ? null : <RecoveryResult key={newest.id} recovery={newest} names={names} />}
