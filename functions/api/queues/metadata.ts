@@ -183,8 +183,8 @@ function applyOperation(
     ).newDocument.metadata;
   } catch (error) {
     if (!(error instanceof jsonPatch.JsonPatchError)) throw error;
-    const { field, message } = explain(error.name);
-    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${message}`, [
+    const { field, message } = explain(error.name, operation);
+    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${field} ${message}`, [
       { field: `[${index}].${field}`, message },
     ]);
   }
@@ -209,7 +209,9 @@ function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   );
 }
 
-function explain(name: string): FieldError {
+function explain(name: string, operation: QueuePatch[number]): FieldError {
   if (name === 'TEST_OPERATION_FAILED') return { field: 'value', message: 'differs from the current value' };
-  return { field: name === 'OPERATION_FROM_UNRESOLVABLE' ? 'from' : 'path', message: 'does not exist' };
+  const isFrom = name === 'OPERATION_FROM_UNRESOLVABLE' && 'from' in operation;
+  const missing = isFrom ? operation.from : operation.path;
+  return { field: isFrom ? 'from' : 'path', message: `is ${missing}, which does not exist` };
 }

@@ -224,6 +224,18 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect(await world()).toEqual(before);
   });
 
+  it('names the missing member that a patch is about', async ({ call }) => {
+    const message = (field: string, member: string) =>
+      `${field} is /metadata/${member}, which does not exist`;
+    const error = async (operation: object) => (await call('PATCH', QUEUE, [operation])).body;
+    expect(await error(remove('none'))).toMatchObject({
+      error: { message: `operation 0 (remove): ${message('path', 'none')}` },
+    });
+    expect(await error(move('none', 'a'))).toMatchObject({
+      error: { message: `operation 0 (move): ${message('from', 'none')}` },
+    });
+  });
+
   const contradiction = [add('_retry_policy', {}), add('_retry_policy/minimum_delay', 31)];
   const deepening = Array.from({ length: 33 }, (_, depth) => add(`d${'/d'.repeat(depth)}`, {}));
   const doubling = Array.from({ length: 20 }, (_, step) => [copy('a', `b/a${step}`), copy('b', `b${step}`)]);
