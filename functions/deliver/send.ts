@@ -2,6 +2,7 @@ import { type Attempt, toAttemptResult, withBoundedText } from '../../shared/dom
 import { classifyReply, type Reply, type Sent } from '../../shared/domain/retry/outcome.ts';
 import { waitedUntil } from '../../shared/domain/delivery/waits.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
+import { linkTokens } from '../../shared/domain/message/confirmation-request.ts';
 import type { Payload } from '../../shared/domain/message/payload.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
@@ -39,7 +40,7 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
     payload.kind === 'unrendered'
       ? payload
       : await postAuthorised(ports, posted(context, ready, payload, startedAt), timeoutMs);
-  const reply = withoutSecrets(sent, credentialsIn(subscription));
+  const reply = withoutSecrets(sent, [...credentialsIn(subscription), ...linkTokens(ready.stored.message)]);
   // The clock may be set back meanwhile.
   const durationMs = Math.max(0, ports.clock.now() - startedAt);
   const dueAt = computeDueAt(ready);

@@ -55,6 +55,15 @@ describe('a subscriber that has to confirm', () => {
     expect(new Set(world.requestedMessages()).size).toBe(1);
   });
 
+  it('does not pass its link on by an answer that repeats it, in which others could read it', async () => {
+    const token = await ask();
+    world.subscriber.script(world.url, [status(400, { snippet: `no field ?token=${token}` })]);
+    await world.clock.run();
+    const [id = ''] = world.requestedMessages();
+    const { attempts } = await world.delivery(world.name.subscriptionId, id);
+    expect(attempts).toMatchObject([{ result: { snippet: 'no field ?token=***' } }]);
+  });
+
   it('receives the messages sent after its confirmation', async () => {
     const token = await ask();
     await world.clock.run();
