@@ -174,8 +174,8 @@ function applyOperation(
   index: number,
 ): unknown {
   try {
-    if ('from' in operation) checkIndices(metadata, operation.from, 'OPERATION_FROM_UNRESOLVABLE');
-    checkIndices(metadata, operation.path, 'OPERATION_PATH_UNRESOLVABLE');
+    if ('from' in operation) checkIndices(metadata, operation.from, 'FROM');
+    checkIndices(metadata, operation.path, 'PATH');
     return jsonPatch.applyOperation<{ metadata: unknown }>(
       { metadata: withoutPrototypes(metadata) },
       operation,
@@ -190,14 +190,13 @@ function applyOperation(
   }
 }
 
-type Fault = 'OPERATION_FROM_UNRESOLVABLE' | 'OPERATION_PATH_UNRESOLVABLE';
-
-/** RFC 6901 §4: fast-json-patch would read '', 01 and 2^32 as other indices. @throws jsonPatch.JsonPatchError */
-function checkIndices(metadata: object, path: string, fault: Fault): void {
+/** RFC 6901 §4. fast-json-patch would read '', 01 and 2^32 as other indices. @throws jsonPatch.JsonPatchError */
+function checkIndices(metadata: object, path: string, of: 'FROM' | 'PATH'): void {
   let value: unknown = metadata;
   for (const name of path.split('/').slice(2).map(jsonPatch.unescapePathComponent)) {
     const isIndex = name === String(Number(name)) && Number(name) < 2 ** 31;
-    if (Array.isArray(value) && name !== '-' && !isIndex) throw new jsonPatch.JsonPatchError(fault, fault);
+    if (Array.isArray(value) && name !== '-' && !isIndex)
+      throw new jsonPatch.JsonPatchError('', `OPERATION_${of}_UNRESOLVABLE`);
     value = isObject(value) ? Reflect.get(value, name) : undefined;
   }
 }

@@ -31,16 +31,14 @@ export function re2Patterns(): CompilePattern {
 /** An escaped half of a character beyond U+FFFF: RE2 reads whole characters. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** RE2JS would read it as the text `k`. */
-const NAMED_REFERENCE = /(?<!\\)(?:\\\\)*\\k/;
-
 function compile(source: string): CompiledPattern {
   try {
     // Only parsed: JavaScript's engine never runs it.
     RegExp(source, 'u');
     if (SURROGATE.test(source))
       return refused('must have characters beyond U+FFFF as they are, or as \\u{…}');
-    if (NAMED_REFERENCE.test(source)) return refused('must not refer to a group');
+    // RE2JS would read a reference by name as text.
+    if (/(?<!\\)(?:\\\\)*\\k/.test(source)) return refused('must not refer to a group');
     // In a class, RE2 would read [:alpha:] as the name of another one.
     const pattern = RE2JS.compile(RE2JS.translateRegExp(source.replaceAll('[:', '[\\:')));
     const size = Math.max(1, pattern.programSize());
