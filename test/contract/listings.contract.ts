@@ -231,6 +231,12 @@ const describeListings = (name: string, make: () => ListedDeliveries): void => {
       expect(unreadable).toEqual([]);
       expect(await listings.records([])).toEqual({ deliveries: [], unreadable: [] });
     });
+
+    it('read a record once whose key is given twice, as by two listings between which its status changed', async () => {
+      const { listings, newest } = await withDeliveries((of) => spread(of, 2));
+      const keys = newest.map(({ key }) => key);
+      expect((await listings.records([...keys, ...keys])).deliveries).toHaveLength(2);
+    });
   });
 };
 

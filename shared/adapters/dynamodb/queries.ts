@@ -105,8 +105,8 @@ const MAX_ROUNDS = 5;
 const FIRST_WAIT_MS = 50;
 
 /**
- * Up to 100 items by distinct keys, in any order; strongly consistent. Keys that DynamoDB leaves unread are
- * requested again while there is time.
+ * Up to 100 items, in any order; strongly consistent. Keys that DynamoDB leaves unread are requested again while there is
+ * time. It refuses a key that is given twice, as by two listings of which one showed an item before it changed.
  * @throws ItemsNotReadError
  */
 export async function itemsByKey(
@@ -115,7 +115,7 @@ export async function itemsByKey(
   { sleep, random, deadline }: BatchReading,
 ): Promise<Item[]> {
   const found: Item[] = [];
-  let unread = keys;
+  let unread: readonly Item[] = [...new Map(keys.map((key) => [JSON.stringify(key), key])).values()];
   for (let round = 1; unread.length > 0; round += 1) {
     if (round > 1) {
       const waitMs = random() * FIRST_WAIT_MS * 2 ** (round - 2);
