@@ -15,8 +15,8 @@ export async function restoreQueue(run: OperationRun, operation: RestorationOper
   else await continueLater(run, operation, 0);
 }
 
-/** Subscriptions read together. */
-const PAGE = 1_000;
+/** Subscriptions read together, and operations sent at once. */
+const PAGE = 100;
 
 async function continuePauses({ ports }: OperationRun, queue: string): Promise<void> {
   const { registry } = ports;
@@ -24,7 +24,7 @@ async function continuePauses({ ports }: OperationRun, queue: string): Promise<v
   let page: PageRequest | undefined = { limit: PAGE };
   while (page !== undefined) {
     const { items, marker } = await registry.listSubscriptions(queue, page);
-    for (const one of items) await continuePause(ports, { queue, subscriptionId: one.id }, one, 0);
+    await Promise.all(items.map((one) => continuePause(ports, { queue, subscriptionId: one.id }, one, 0)));
     page = marker === undefined ? undefined : { limit: PAGE, marker };
   }
 }

@@ -377,3 +377,28 @@ it.each([['queue'], ['subscription']] as const)(
     expect(world.woken).toHaveLength(300);
   },
 );
+
+it('the pauses of many restored subscriptions go on together: one after the other they would take too long', async () => {
+  const { registry, operations } = world.ports;
+  for (let index = 0; index < 20; index += 1)
+    await addSubscription(
+      registry,
+      aSubscription({ id: `s-${index}`, subscriber: `https://s-${index}.example` }),
+    );
+  const now = world.time.now;
+  for (const { id: subscriptionId } of (await registry.listSubscriptions('orders', { limit: 100 })).items)
+    await registry.changeSubscription({ queue: 'orders', subscriptionId, now }, (one) =>
+      pause(one, { now, until: undefined }),
+    );
+  await registry.deleteQueue('orders', now, now + DAY);
+  await registry.restoreQueue('orders', now);
+  let [sending, most] = [0, 0];
+  operations.send = async () => {
+    sending += 1;
+    most = Math.max(most, sending);
+    await Promise.resolve();
+    sending -= 1;
+  };
+  await world.receive({ kind: 'restoration', queue: 'orders' });
+  expect(most).toBe(21);
+});
