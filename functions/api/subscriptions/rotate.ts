@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MAX_SECRETS, rotateSecrets } from '../../../shared/domain/subscription/secret-rotation.ts';
-import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import type { ApiPorts } from '../dependencies.ts';
+import type { ChangeContext } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
+import { changePresent } from './change.ts';
 
 type Rotation<Held> = {
   /** As refusals name it. */
@@ -21,22 +22,19 @@ type Rotation<Held> = {
  * @throws RefusedRequest
  */
 export async function rotate<Held extends { expiresAt?: number }>(
-  { registry, clock }: Pick<ApiPorts, 'registry' | 'clock'>,
+  context: ChangeContext,
   found: Subscription,
   { what, made, graceMs, heldBy, give }: Rotation<Held>,
 ): Promise<{ previousExpiresAt?: string }> {
-  const now = clock.now();
-  const rotation = rotateSecrets(heldBy(found), made, { now, graceMs });
+  const rotation = rotateSecrets(heldBy(found), made, { now: context.clock.now(), graceMs });
   if (rotation.kind === 'too_many')
     throw new RefusedRequest(
       'conflict',
       `${MAX_SECRETS} ${what}s are valid; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous ${what}s expire at once`,
     );
   const { queue, id: subscriptionId } = found;
-  const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
-    isPresent(current, now) && isDeepStrictEqual(heldBy(current)[0], heldBy(found)[0])
-      ? give(rotation.secrets, current)
-      : undefined,
+  const changed = await changePresent(context, { queue, subscriptionId }, (current) =>
+    isDeepStrictEqual(heldBy(current)[0], heldBy(found)[0]) ? give(rotation.secrets, current) : undefined,
   );
   if (changed.kind === 'missing') throw notFound('such subscription');
   // The caller of the other rotation already has what that one gave, so it stays.

@@ -174,6 +174,21 @@ describe('a rotation is refused', () => {
   });
 });
 
+it('a subscription that expires during its rotation is missing', async ({
+  rotate,
+  registry,
+  secrets,
+  time,
+}) => {
+  const seal = secrets.seal.bind(secrets);
+  vi.spyOn(secrets, 'seal').mockImplementationOnce(async (key, secret) => {
+    const target = { ...key, now: time.now };
+    await registry.changeSubscription(target, (current) => ({ ...current, expiresAt: time.now }));
+    return seal(key, secret);
+  });
+  expect(await rotate()).toMatchObject(refusal('not_found'));
+});
+
 it('of concurrent rotations one succeeds, others get 409', async ({ first, rotate, inForce, secrets }) => {
   const seal = secrets.seal.bind(secrets);
   const all = Promise.withResolvers<undefined>();
