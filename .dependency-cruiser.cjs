@@ -131,13 +131,13 @@ module.exports = {
     only(
       'console-in-a-browser',
       '^console/src/',
-      `^console/src/|^api-client/|^shared/(domain|wire)/|${nodeModules('preact', 'uplot', 'zod')}`,
-      'The page runs in a browser: it imports only values, wire schemas and the client of the API.',
+      `^console/src/|^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('preact', 'uplot', 'zod')}`,
+      'The page runs in a browser: it imports only values, wire schemas, limits on requests and the client of the API.',
     ),
     only(
       'portal-in-a-browser',
       '^portal/src/',
-      `^(portal|console)/src/|^api-client/|^shared/(domain|wire)/|${nodeModules('preact', 'zod')}`,
+      `^(portal|console)/src/|^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('preact', 'zod')}`,
       'The page of a customer is made of the parts of the console.',
     ),
     only(

@@ -7,7 +7,8 @@ import {
   RELOADS,
   refusalWords,
 } from '../../console/src/api/failure-words.ts';
-import { limitConcurrency, MAX_CONCURRENT, NoResponse, sendBy } from '../../console/src/api/page-requests.ts';
+import { MAX_CONCURRENT, NoResponse, sendBy } from '../../console/src/api/page-requests.ts';
+import { limitConcurrency } from '../../shared/adapters/in-parallel.ts';
 import { SESSION_HEADER } from '../../shared/wire/views/portal.ts';
 import type { OpenSession } from './session.ts';
 

@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { type ApiClient, type ApiRequest, callBy, clientBy } from '../../../api-client/api-client.ts';
 import type { ApiRefusal } from '../../../api-client/refusal.ts';
+import { limitConcurrency } from '../../../shared/adapters/in-parallel.ts';
 import type { SessionToken } from '../session-token.ts';
-import { limitConcurrency, MAX_CONCURRENT, sendBy, TIMEOUT_MS } from './page-requests.ts';
+import { MAX_CONCURRENT, sendBy, TIMEOUT_MS } from './page-requests.ts';
 
 export type ConsoleClient = ApiClient & {
   /** Calls the command itself, which reads what the API does not show. The path is relative to /api-local. */

@@ -1,5 +1,6 @@
 import type { ApiAnswer, ApiRequest, Send } from '../../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../../api-client/refusal.ts';
+import type { limitConcurrency } from '../../../shared/adapters/in-parallel.ts';
 
 /** Longer than the server of the page waits for the API, so that its timeout error arrives first. */
 export const TIMEOUT_MS = 40_000;
@@ -56,29 +57,4 @@ export async function answerTo(url: string, init: RequestInit): Promise<ApiAnswe
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
     throw new NoResponse(cause);
   }
-}
-
-/** Returns a runner for at most `count` tasks at once, in order. Tasks aborted while they wait are not started. */
-export function limitConcurrency(count: number) {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  const turn = async (): Promise<void> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => void waiting.push(resolve));
-  };
-  /** Hands the slot directly to the first waiter, so that a new caller cannot take it. */
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next();
-  };
-  return async <Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
-    await turn();
-    try {
-      signal?.throwIfAborted();
-      return await work();
-    } finally {
-      leave();
-    }
-  };
 }

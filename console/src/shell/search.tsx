@@ -5,9 +5,9 @@ import { parseLastTime, windowAround } from '../../../api-client/calendar-time.t
 import { listQueues } from '../../../api-client/operations.ts';
 import { cutText, searchQueue } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
+import { limitConcurrency } from '../../../shared/adapters/in-parallel.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { limitConcurrency } from '../api/page-requests.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { Moment } from '../parts/facts.tsx';
 import { SmallButton, submittedTexts } from '../parts/form.tsx';

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
+import { limitConcurrency } from '../in-parallel.ts';
 import { isLocalhost } from './address-guard.ts';
 import { findErrorCode } from './connection-fault.ts';
 
@@ -70,8 +71,8 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
     ttl: MUTE_FOR_MS,
     perf: { now: () => Date.now() },
   });
-  const limiter = new Limiter(MAX_LOOKUPS);
-  const muteLimiter = new Limiter(MAX_MUTE_LOOKUPS);
+  const slots = limitConcurrency(MAX_LOOKUPS);
+  const muteSlots = limitConcurrency(MAX_MUTE_LOOKUPS);
 
   const begin = (name: string): SharedLookup => {
     // One resolver per look-up, because `cancel` ends all of its questions. It is reused only after an answer; a
@@ -101,7 +102,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
       noteSilence();
       resolver.cancel();
     };
-    const answer = (muteNames.has(name) ? muteLimiter : limiter).run(ask);
+    const answer = (muteNames.has(name) ? muteSlots : slots)(ask);
     return { answer, isAsked: () => askedAt !== undefined, abandon, waiting: 0 };
   };
 
@@ -207,28 +208,6 @@ const NO_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNA
 function lookupError(failures: readonly string[]): Error {
   const code = failures.every((failure) => NO_ADDRESS.has(failure)) ? 'ENOTFOUND' : 'EAI_AGAIN';
   return Object.assign(new Error('The look-up failed.'), { code });
-}
-
-/** A limit on concurrent work. Excess work waits in order of arrival. */
-class Limiter {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
 }
 
 const LOOPBACK = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }));

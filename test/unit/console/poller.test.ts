@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { limitConcurrency } from '../../../console/src/api/page-requests.ts';
+import { limitConcurrency } from '../../../shared/adapters/in-parallel.ts';
 import { findStaleness, type Freshness } from '../../../console/src/live/page-context.tsx';
 import { startPoller, toComparable } from '../../../console/src/live/use-live.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
