@@ -132,20 +132,19 @@ async function send({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Pr
 
 function splitIntoBatches(entries: readonly Entry[]): Entry[][] {
   const batches: Entry[][] = [];
-  let batch: Entry[] = [];
-  let bytes = 0;
+  let room = 0;
   for (const entry of entries) {
-    const size = countBytes(entry);
-    if (batch.length === MAX_ENTRIES || bytes + size > MAX_BYTES) {
-      batches.push(batch);
-      batch = [];
-      bytes = 0;
+    const bytes = countBytes(entry);
+    const last = batches.at(-1);
+    if (last === undefined || bytes > room || last.length === MAX_ENTRIES) {
+      batches.push([entry]);
+      room = MAX_BYTES - bytes;
+    } else {
+      last.push(entry);
+      room -= bytes;
     }
-    batch.push(entry);
-    bytes += size;
   }
-  batches.push(batch);
-  return batches.filter(({ length }) => length > 0);
+  return batches;
 }
 
 /** The name, type and value of attributes count too (SQS developer guide, "Message attribute components"). */
