@@ -1,6 +1,11 @@
 import { contended, withRetriedWrites } from '../../shared/domain/contention.ts';
 import { type ClaimRefusal, claimRefusal } from '../../shared/domain/delivery/claim.ts';
-import { asLastRead, type Delivery, nameOfDelivery, whileLeased } from '../../shared/domain/delivery/delivery.ts';
+import {
+  asLastRead,
+  type Delivery,
+  nameOfDelivery,
+  whileLeased,
+} from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { awaitResume, openPaused } from '../../shared/domain/delivery/paused.ts';
 import type { PausedBy } from '../../shared/domain/subscription/vocabulary.ts';
