@@ -13,6 +13,11 @@ export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
+/** A text of the API, which writes times in UTC, with times as the reader sees them elsewhere. */
+export function withTimes(text: string, format: (time: string) => string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => format(time));
+}
+
 /** How long a stopped subscription can still get requests. */
 export function requestsEndText(seconds: number): string {
   return `A request can still go out in the next ${counted(seconds, 'second', 'seconds')}.`;

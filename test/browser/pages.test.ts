@@ -237,14 +237,23 @@ inBrowser('the pages of the console', () => {
       .getByRole('row', { name: /paused/ })
       .getByRole('cell')
       .last();
-    await expect.poll(() => nextAttempt.textContent()).toBe('waits until the pause ends');
+    await expect.poll(() => nextAttempt.textContent()).toBe('waits until after the pause');
     await goTo(page, '#/queues/orders/messages/paused');
-    await page.getByText('It waits until the subscription is resumed.').waitFor();
-    expect(await page.getByText('waits until the pause ends').count()).toBe(0);
+    await page.getByText('It is sent in the order of acceptance: the pause is over.').waitFor();
+    expect(await page.getByText('waits until after the pause').count()).toBe(0);
     await goTo(page, `#/queues/orders/messages/paused/deliveries/${analytics}`);
     await page.getByText(/The pause delays it\.$/).waitFor();
     const fact = page.locator('.fact', { hasText: 'Next attempt' }).locator('dd');
-    expect((await fact.textContent())?.trim()).toBe('waits until the pause ends');
+    expect((await fact.textContent())?.trim()).toBe('waits until after the pause');
+  });
+
+  it('say in the time of the browser when a subscription was created that a message missed', async () => {
+    const { api } = there();
+    const acceptedAt = Date.now() - 3_600_000;
+    await record(api, { queue: 'orders', messageId: 'early', acceptedAt, deliveries: [] });
+    const page = await there().openAt('#/queues/orders/messages/early');
+    const created = page.getByText(/^It was created at /).first();
+    expect(await created.textContent()).toMatch(/^It was created at \d\d:\d\d:\d\d, after /);
   });
 
   it('say how the event of a message does not fit the catalogue', async () => {

@@ -2,7 +2,14 @@ import { dataIn, type MessageView, showMessage } from '../../../api-client/messa
 import { eraseBody, type Explained, explainMessage } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
-import { counted, noneLeftText, STATUS_MEANINGS, waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import {
+  counted,
+  noneLeftText,
+  STATUS_MEANINGS,
+  waitsSoFar,
+  waitsText,
+  withTimes,
+} from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
@@ -202,7 +209,7 @@ function formatVerdict(explained: Explained): string {
 
 function detailText({ verdict, delivery, detail }: Explained): string | undefined {
   const isKnown = verdict === 'deleted' && delivery !== undefined;
-  return isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
+  return isKnown ? undefined : detail && withTimes(detail.replace(/\.$/, ''), clockTime);
 }
 
 /**
@@ -213,11 +220,6 @@ function meaningIn(detail: string, verdict: ExplainVerdict): string | undefined 
   if (!detail.startsWith('It ')) return undefined;
   const subject = detail.startsWith('It did not match') ? 'the subscription' : SUBJECTS[verdict];
   return subject && `${subject} ${detail.slice('It '.length)}`;
-}
-
-/** The API writes times in UTC. */
-function inLocalTime(text: string): string {
-  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => clockTime(time));
 }
 
 function explainVerdict({ verdict, rule, delivery }: Explained): string {

@@ -83,7 +83,7 @@ export const WAITS: Readonly<Record<Waiting, string>> = {
   receiver_throttled: 'because the subscriber throttles',
   circuit_open: 'because the subscriber is or was down',
   pull: 'until it is received',
-  paused: 'until the pause ends',
+  paused: 'until after the pause',
 };
 
 /** What starts an attempt, in the words of the command and the console. */

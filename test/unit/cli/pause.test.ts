@@ -163,7 +163,7 @@ describe('posthaste deliveries', () => {
   it('list says why a paused delivery waits, in place of a time that is over', async () => {
     const routes = { [`GET ${QUEUE}/deliveries`]: page({ ...listed, waiting: 'paused' }) };
     const { stdout } = await runOn(routes, 'deliveries list orders');
-    expect(stdout).toMatch(/ 503 +waits until the pause ends\n/);
+    expect(stdout).toMatch(/ 503 +waits until after the pause\n/);
   });
 
   it('show says that the pause delays the planned attempts', async () => {
@@ -171,7 +171,7 @@ describe('posthaste deliveries', () => {
     const planned = [{ number: 2, phase: 'backoff', dueAt: AT }];
     const view = { ...retrying, nextAttempt: next, policySource: 'queue', planned };
     const { stdout } = await runOn({ [`GET ${DELIVERY}`]: json(view) }, `deliveries show orders m1 ${ID}`);
-    expect(stdout).toContain('\nNext attempt  #2 backoff, waits until the pause ends\n');
+    expect(stdout).toContain('\nNext attempt  #2 backoff, waits until after the pause\n');
     expect(stdout).toContain('at once (the pause delays them):\n');
   });
 });

@@ -10,7 +10,7 @@ import {
   sendDelivery,
 } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
-import { counted, noneLeftText } from '../../../../api-client/words.ts';
+import { counted, noneLeftText, withTimes } from '../../../../api-client/words.ts';
 import { STATUSES, toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -26,6 +26,7 @@ import { SourceText } from '../../parts/source-text.tsx';
 import { lastResponse, StatusText } from '../../parts/status.tsx';
 import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
+import { momentText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 
 const MOST = 100;
@@ -208,7 +209,7 @@ function Verdict({ of }: { of: Explained }) {
   return (
     <>
       <StatusText tone={LOOKS[verdict]} text={text} reason={reasonText(of)} />
-      {detail === undefined ? null : <span class="sub">{detail}</span>}
+      {detail === undefined ? null : <span class="sub">{withTimes(detail, momentText)}</span>}
     </>
   );
 }
