@@ -121,8 +121,8 @@ function NoData({ erased }: { erased: boolean }) {
   ) : (
     <Empty title="The data is not stored">
       <p>
-        Data is stored from the first failure on, and where the queue has no subscription. With the setting
-        retainMessages=all it is stored for every message.
+        Data is stored from the first failure on, and where the queue has no subscription. With "all" as
+        _retain_messages of the queue, or as the setting retainMessages, it is stored for every message.
       </p>
     </Empty>
   );
