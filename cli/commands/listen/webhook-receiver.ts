@@ -20,7 +20,7 @@ export type ScriptedAnswer = {
 export type AnswerScript = readonly [ScriptedAnswer, ...ScriptedAnswer[]];
 
 export const SCRIPT_FORM =
-  'STATUS[xCOUNT][:delay=SECONDS][:retry-after=SECONDS]; STATUS may be hang or reset';
+  'STATUS[xCOUNT][:delay=SECONDS][:retry-after=SECONDS]; STATUS is 200 to 599, hang or reset';
 
 const MAX_ANSWERS = 10_000;
 const ITEM =
