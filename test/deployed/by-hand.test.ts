@@ -115,7 +115,9 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
     await subscribe(queue, receiver.url(other));
     await publish({ queue, id: 'later', data: 1 });
     await receiver.waitFor(other, 2);
-    expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(made);
+    expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(
+      made,
+    );
     expect(await callAction(delivery, 'cancel')).toMatchObject({ status: 409 });
   });
 });
