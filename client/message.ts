@@ -113,7 +113,7 @@ function isId(given: string): boolean {
 }
 
 function isType(given: string): boolean {
-  return isText(given) && given.length <= MAX_TYPE_LENGTH && given !== CONFIRMATION_TYPE;
+  return isText(given) && Array.from(given).length <= MAX_TYPE_LENGTH && given !== CONFIRMATION_TYPE;
 }
 
 function isWithin(least: number, most: number) {

@@ -48,8 +48,8 @@ const someMessage = fc
       queue: field(['orders', 'a'.repeat(64)], ['a'.repeat(65), 'a b']),
       id: field([undefined, 'order-17', 'order 17/a', 'Confirm_a'], ['confirm_a']),
       type: field(
-        [undefined, 'order.created', 'a'.repeat(256)],
-        ['a'.repeat(257), 'posthaste.subscription_confirmation'],
+        [undefined, 'order.created', 'a'.repeat(256), '😀'.repeat(256)],
+        ['a'.repeat(257), '😀'.repeat(257), 'posthaste.subscription_confirmation'],
       ),
       ttl: field([undefined, 1, 2 ** 31 - 1], [0, 2 ** 31]),
       delay: field([undefined, 0, 900], [901]),
