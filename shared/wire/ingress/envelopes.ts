@@ -34,10 +34,11 @@ const text = wellFormed.min(1);
 
 const typeText = text.max(MAX_TYPE_LENGTH);
 
-/** An RFC 3339 time, normalised to UTC with milliseconds. */
+/** An RFC 3339 time, normalised to UTC with milliseconds. A leap second becomes the one before, as in Temporal. */
 const eventTime = z
   .string()
   .toUpperCase()
+  .overwrite((text) => text.replace(/(?<=T\d\d:\d\d:)60/, '59'))
   .pipe(z.iso.datetime({ offset: true }))
   .transform((text, context) => {
     const time = new Date(text);

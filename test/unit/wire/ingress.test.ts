@@ -55,6 +55,11 @@ describe('a CloudEvent', () => {
       { time: '2018-04-05t19:31:00.123456+02:00' },
       { timestamp: '2018-04-05T17:31:00.123Z' },
     ],
+    [
+      'may have a leap second, which becomes the second before',
+      { time: '2017-01-01T00:59:60.5+01:00' },
+      { timestamp: '2016-12-31T23:59:59.500Z' },
+    ],
   ])('%s', (_what, more, expected) => {
     expect(messageIn({ ...dataless, queue: 'orders', ...more })).toMatchObject(expected);
   });
