@@ -9,6 +9,7 @@ import {
   UnreadableFilterError,
   wasArchivedAt,
 } from '../message/matching.ts';
+import { isExpired, type Message } from '../message/message.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
 import { findPauseInForce, type Pausable } from '../subscription/pause.ts';
@@ -27,7 +28,8 @@ import { type ExplainVerdict, isOpenStatus } from './vocabulary.ts';
 export type Explanation = { verdict: ExplainVerdict; certain: boolean; detail?: string; rule?: Exclusion };
 
 /** The record of the message. `isForOne`: Posthaste sent it to one subscription, past dispatch. */
-export type ExplainedMessage = AcceptanceTimes & FanOut & { type?: string; isForOne: boolean };
+export type ExplainedMessage = AcceptanceTimes &
+  FanOut & { type?: string; isForOne: boolean; erasedAt?: number; accepted?: Pick<Message, 'expiresAt'> };
 
 /** A subscription and its delivery of the message. A deleted subscription is missing once it is removed. */
 export type ExplainedPair = { subscription: Subscription | undefined; delivery: Delivery | undefined };
@@ -60,7 +62,20 @@ export function explain(
   if (delivery === undefined) return subscription && explainAbsence(message, subscription, evidence);
   const pause = findPauseState(delivery, subscription, evidence);
   const verdict = toVerdict(delivery, pause, evidence);
-  return { verdict, certain: true, ...explainWait(delivery, subscription, pause, evidence) };
+  const isFailed = verdict === 'exhausted' || verdict === 'rejected';
+  const refused = isFailed ? explainRefusedRetry(message, subscription, evidence) : {};
+  return { verdict, certain: true, ...refused, ...explainWait(delivery, subscription, pause, evidence) };
+}
+
+/** Why a retry of a failed delivery would be refused. */
+function explainRefusedRetry(
+  { erasedAt, accepted = {} }: ExplainedMessage,
+  subscription: Subscription | undefined,
+  { now }: Evidence,
+): Pick<Explanation, 'detail'> {
+  if (erasedAt !== undefined) return { detail: 'The data of the message was erased.' };
+  if (isExpired(accepted, now)) return { detail: 'The ttl of the message has expired.' };
+  return subscription?.disabled ? { detail: 'The subscription is disabled: enable it to retry.' } : {};
 }
 
 /** `over`: it still waits on record, until operate makes it due. */

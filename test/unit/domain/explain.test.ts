@@ -114,6 +114,19 @@ describe('a delivery explains', () => {
     expect(explained).toEqual({ verdict: 'paused', certain: true, detail });
   });
 
+  it.each<[string, Partial<ExplainedMessage>, Partial<Subscription>]>([
+    ['The data of the message was erased.', { erasedAt: SOME_TIME }, { disabled }],
+    ['The ttl of the message has expired.', { accepted: { expiresAt: SOME_TIME + HOUR } }, { disabled }],
+    ['The subscription is disabled: enable it to retry.', {}, { disabled }],
+  ])('why a retry of a failure would be refused: %s', (detail, about, fields) => {
+    const subscription = aSubscription(fields);
+    const details = (['exhausted', 'rejected', 'delivered'] as const).map((status) => {
+      const pair = { subscription, delivery: aDelivery({ status }) };
+      return explain({ ...message, ...about }, pair, evidence())?.detail;
+    });
+    expect(details).toEqual([detail, detail, undefined]);
+  });
+
   it('what happened before its subscription was deleted', () => {
     const gone = { subscription: undefined, delivery: aDelivery({ status: 'delivered' }) };
     expect(explain(message, gone, evidence())).toMatchObject({
