@@ -7,6 +7,7 @@ import {
 import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/secret-routes.ts';
 import { pauseAt, resumeAt } from '../../functions/api/pauses/pause.ts';
+import { restoreQueue, restoreSubscription } from '../../functions/api/archives/routes.ts';
 import { deleteQueue } from '../../functions/api/queues/routes.ts';
 import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
@@ -18,8 +19,8 @@ import type {
 } from '../../shared/domain/subscription/subscription.ts';
 import { requestConfirmation } from './confirmations.ts';
 import { interestsOf } from './planned-subscription.ts';
-import { QUEUE, type PlannedChange } from './scenario.ts';
-import type { ApiStep, SimulatedApi } from './simulated-api.ts';
+import { DAY, QUEUE, type PlannedChange } from './scenario.ts';
+import type { ApiContext, ApiStep, SimulatedApi } from './simulated-api.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
 type SubscriptionChange = Extract<PlannedChange, { id: string }>;
@@ -37,7 +38,12 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
       });
       return;
     case 'queue_deleted':
-      api.retryUntilAnswered('delete queue', (context) => deleteQueue(context, QUEUE));
+      api.retryUntilAnswered('delete queue', (context) =>
+        deleteQueue(context, QUEUE, restorableUntil(context)),
+      );
+      return;
+    case 'restored':
+      api.retryUntilAnswered('restore', (context) => restore(context, change.of));
       return;
     case 'queue_recreated':
       api.retryUntilAnswered('delete queue', async (context) => {
@@ -72,6 +78,17 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
   }
 }
 
+const restorableUntil = ({ clock }: ApiContext): number => clock.now() + 7 * DAY;
+
+async function restore(context: ApiContext, of: string | undefined): Promise<void> {
+  if (of !== undefined) {
+    await restoreSubscription(context, { queue: QUEUE, subscriptionId: of });
+    return;
+  }
+  await restoreQueue(context, QUEUE, context.clock.now());
+  await context.registry.completeRestoredQueue(QUEUE, () => true);
+}
+
 function placeOf({ of }: { of: string | undefined }): WaitingPlace {
   return { queue: QUEUE, ...(of !== undefined && { subscriptionId: of }) };
 }
@@ -100,7 +117,7 @@ function stepOf(world: SimulatedWorld, change: SubscriptionChange, key: Subscrip
   };
   switch (change.kind) {
     case 'subscription_deleted':
-      return (context) => unsubscribe(context, key);
+      return (context) => unsubscribe(context, key, restorableUntil(context));
     case 'subscription_disabled':
       return (context) => disableManually(context, key);
     case 'subscription_enabled':

@@ -163,3 +163,34 @@ export const withPauses = (scenario: Scenario): Scenario => {
   });
   return { ...scenario, changes: [...scenario.changes, ...changes.flat()] };
 };
+
+const RESTORATIONS_SEED_OFFSET = 4_000_037;
+
+/**
+ * The queue or a subscription is deleted and restored, once or repeatedly. In the end both are there, and a recovery
+ * takes what the deletions cancelled.
+ */
+export const withRestorations = (scenario: Scenario): Scenario => {
+  const chance = seededChance(scenario.seed + RESTORATIONS_SEED_OFFSET);
+  const { messages, subscriptions } = scenario;
+  // A pause whose end was lost with a deletion is watched until then: each redelivery meanwhile adds a watch.
+  const calmAt = Math.min(scenario.calmAt, 2 * HOUR);
+  // Before the pauses are resumed.
+  const end = HOUR + calmAt;
+  const changes = Array.from({ length: chance.int(1, 3) }, (): PlannedChange[] => {
+    const id = chance.happens(0.4) ? undefined : chance.pick(subscriptions).id;
+    const at = Math.max(5 * SECOND, chance.pick(messages).at + chance.int(-10 * SECOND, 2 * MINUTE));
+    const afterMs = chance.pick([chance.int(0, 5 * SECOND), 20 * SECOND, 2 * MINUTE, HOUR]);
+    return [
+      { at, ...(id === undefined ? { kind: 'queue_deleted' } : { kind: 'subscription_deleted', id }) },
+      ...[at + afterMs, end + MINUTE].map((each) => ({ at: each, kind: 'restored' as const, of: id })),
+    ];
+  });
+  const last = { kind: 'recover', subscriptionId: undefined } as const;
+  return {
+    ...scenario,
+    calmAt,
+    changes: [...scenario.changes, ...changes.flat(), { at: end, kind: 'restored', of: undefined }],
+    interventions: [...scenario.interventions, { at: end + 5 * HOUR, ...last }],
+  };
+};

@@ -60,7 +60,7 @@ itCatches({
 
   'in which a failed delivery can be received again before its policy allows it': {
     by: 'received_when_due',
-    seed: 7,
+    seed: 9,
     among: withPull,
     ...writing((transition, { deliveries, clock }) =>
       transition.name === 'record' &&

@@ -182,6 +182,8 @@ export type PlannedChange = { at: number } & (
   | { kind: 'resumed'; of: string | undefined; perSecond: number | undefined }
   | { kind: 'subscription_enabled'; id: string }
   | { kind: 'queue_deleted' }
+  /** Deleted before. `of`: as above. */
+  | { kind: 'restored'; of: string | undefined }
   /** Deleted and recreated after this time. Subscriptions of its new life are planned for later. */
   | { kind: 'queue_recreated'; afterMs: number }
   | { kind: 'settings'; settings: Partial<SimulatedSettings> }

@@ -80,9 +80,9 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number) => {
     ...table,
     putQueue: (queue) =>
       removeHalf() ? noted(table.putQueue(queue)) : Promise.reject(new QueueBeingDeletedError(queue.name)),
-    deleteQueue: (queue, now) => {
+    deleteQueue: (queue, ...deletion) => {
       left += entries.get(queue)?.subscriptions.size ?? 0;
-      return noted(table.deleteQueue(queue, now));
+      return noted(table.deleteQueue(queue, ...deletion));
     },
     removeDeletedQueue: () => Promise.resolve(removeHalf()),
     addSubscriptions: (added, bounds) =>
@@ -92,7 +92,16 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number) => {
         : noted(table.addSubscriptions(added, bounds)),
     changeQueue: (name, change) => noted(table.changeQueue(name, change)),
     changeSubscription: (request, change) => noted(table.changeSubscription(request, change)),
-    markDeleted: (request) => noted(table.markDeleted(request)),
+    markDeleted: (...asked) => noted(table.markDeleted(...asked)),
+    // In several calls, as of many subscriptions.
+    restoreQueue: async (...asked) => {
+      const result = await table.restoreQueue(...asked);
+      if (result === 'restoring') left += subscriptions.size;
+      return result;
+    },
+    completeRestoredQueue: (name, hasTime) =>
+      removeHalf() ? noted(table.completeRestoredQueue(name, hasTime)) : Promise.resolve(false),
+    restoreSubscription: (request) => noted(table.restoreSubscription(request)),
     removeMarked: (queue, id) => noted(table.removeMarked(queue, id)),
   };
 

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/wire/views/archive.ts';
 import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
 import { viewOfSubscription } from '../pauses/routes.ts';
@@ -42,7 +42,7 @@ const RECOVERY_SENDS = 'A recovery then sends what the deletion cancelled.';
 /** The routes that list and restore deleted queues and subscriptions. */
 export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): void {
   const [addQueueRoute, addSubscriptionRoute] = [group('queues'), group('subscriptions')];
-  const { registry, clock, audit, operations } = dependencies;
+  const { registry, clock, audit } = dependencies;
 
   addQueueRoute({
     key: 'GET /v2/archived-queues',
@@ -70,15 +70,7 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
     },
     handle: async ({ params: { queue: name }, body, caller }) => {
       const { until = clock.now() } = body;
-      const result = await registry.restoreQueue(name, clock.now(), until);
-      if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
-      // Its deletion would leave one more archive, which would then be the last one of the name.
-      if (result === 'exists')
-        throw new RefusedRequest(
-          'conflict',
-          `the queue ${name} exists: to restore the deleted one, delete this one with now=true first`,
-        );
-      await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
+      await restoreQueue(dependencies, name, until);
       audit(caller, { change: 'queue_restored', queue: name });
       // If this fails, operate does the rest.
       const endsAt = clock.now() + REMOVAL_BUDGET_MS;
@@ -126,8 +118,25 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
   });
 }
 
+/** @throws RefusedRequest if it cannot be restored, or the queue exists */
+export async function restoreQueue(context: ChangeContext, name: string, until: number): Promise<void> {
+  const { registry, clock, operations } = context;
+  const result = await registry.restoreQueue(name, clock.now(), until);
+  if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
+  // Its deletion would leave one more archive, which would then be the last one of the name.
+  if (result === 'exists')
+    throw new RefusedRequest(
+      'conflict',
+      `the queue ${name} exists: to restore the deleted one, delete this one with now=true first`,
+    );
+  await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
+}
+
 /** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */
-async function restoreSubscription(context: ApiDependencies, key: SubscriptionKey): Promise<Subscription> {
+export async function restoreSubscription(
+  context: ChangeContext,
+  key: SubscriptionKey,
+): Promise<Subscription> {
   const { registry, clock } = context;
   const { createdAt } = await presentQueue(context, key.queue);
   const target = { ...key, now: clock.now() };

@@ -15,6 +15,7 @@ import {
 } from './delivery-case.ts';
 import { expectedDelayMs } from './attempts.ts';
 import { erasureOf } from './fidelity.ts';
+import { deletionsIn } from './pauses.ts';
 import { validBetween } from './policy.ts';
 
 /** A cancellation has a reason that its invocation read. */
@@ -38,7 +39,8 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
     case 'message_expired':
       return (acceptanceOf(one)?.actor.copy?.message.expiresAt ?? Infinity) <= dueAfter(write, now);
     case 'queue_deleted':
-      return isOfDeletedQueue(one, at);
+      // Read since its start; the queue may have been restored meanwhile.
+      return isOfDeletedQueue(one, at, actor.startedAt);
     case 'body_erased':
       return erasureOf(one) <= at;
     // Checked by a separate invariant.
@@ -97,13 +99,13 @@ const wasRequested = ({ world, messageId, subscriptionId }: DeliveryCase, at: nu
   );
 
 /** The queue's life in which the message was accepted has ended. A confirmation request does not contain its life. */
-export const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
+export const isOfDeletedQueue = (one: DeliveryCase, at: number, since = at): boolean => {
   const acceptance = acceptanceOf(one);
   const life = acceptance?.record.queueCreatedAt;
   const { queueVersions } = one.world.subscriptions;
   return life === undefined
     ? validBetween(queueVersions, acceptance?.at ?? 0, at).includes(undefined)
-    : validBetween(queueVersions, at, at).every((queue) => queue?.createdAt !== life);
+    : validBetween(queueVersions, since, at).some((queue) => queue?.createdAt !== life);
 };
 
 /** Operate cancels pending deliveries within this time if there are no faults. */
@@ -115,13 +117,9 @@ const GIVEN_UP_AFTER_MS = 30 * MINUTE;
 /** Retrying deliveries of a deleted subscription or queue are cancelled at once, before their next attempt. */
 export const deletionsCancel: Invariant = (one) => {
   const { world, subscriptionId } = one;
-  const marked = world.subscriptions
-    .versionsOf(subscriptionId)
-    .find(({ value }) => value?.deletedAt !== undefined);
-  const deletions = [
-    ...(marked === undefined ? [] : [marked.from]),
-    ...world.subscriptions.queueVersions.flatMap(({ value, from }) => (value === undefined ? [from] : [])),
-  ];
+  const deletions = [world.subscriptions.versionsOf(subscriptionId), world.subscriptions.queueVersions]
+    .flatMap(deletionsIn)
+    .flatMap(({ from, until }) => (until > from + SOON_MS ? [from] : []));
   return deletions.flatMap((deletedAt) => {
     if (recordAt(one, deletedAt)?.status !== 'retrying') return [];
     const later = recordAt(one, deletedAt + SOON_MS);
@@ -133,17 +131,22 @@ export const deletionsCancel: Invariant = (one) => {
   });
 };
 
-/** A deleted subscription is removed eventually, and not before its retrying deliveries have ended. */
+/** A deleted subscription that is not restored is removed eventually, and not before its retrying deliveries have ended. */
 export const deletedSubscriptionsAreRemoved = (
   world: SimulatedWorld,
   cases: readonly DeliveryCase[],
 ): Finding[] =>
   world.scenario.subscriptions.flatMap(({ id }) => {
     const versions = world.subscriptions.versionsOf(id);
-    const index = versions.findIndex(({ value }) => value?.deletedAt !== undefined);
+    const index = versions.findLastIndex(
+      ({ value }, each) =>
+        value?.deletedAt !== undefined && versions[each - 1]?.value?.deletedAt === undefined,
+    );
     const marked = versions[index];
     if (marked === undefined) return [];
-    const removed = versions.slice(index).find(({ value }) => value === undefined);
+    const removed = versions.slice(index).find(({ value }) => value?.deletedAt === undefined);
+    // It was restored.
+    if (removed?.value !== undefined) return [];
     if (removed === undefined)
       return isDisturbed(world, marked.from + GIVEN_UP_AFTER_MS, Infinity)
         ? []

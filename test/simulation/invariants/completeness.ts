@@ -50,9 +50,17 @@ const missingFromLastLife = (
   planned: PlannedMessage,
   acceptances: readonly Acceptance[],
 ): Finding[] => {
-  const life = subscriptions.queueVersions.at(-1)?.value?.createdAt;
+  const { queueVersions } = subscriptions;
+  const life = queueVersions.at(-1)?.value?.createdAt;
   if (life === undefined) return [];
-  const settledBy = life + scenario.settings.cacheSeconds * SECOND + 2 * scenario.skewMs + SLOWEST_MS;
+  const restoredAt = queueVersions.findLast(
+    (_, index) => queueVersions[index - 1]?.value === undefined,
+  )?.from;
+  const settledBy =
+    Math.max(life, restoredAt ?? 0) +
+    scenario.settings.cacheSeconds * SECOND +
+    2 * scenario.skewMs +
+    SLOWEST_MS;
   const isSent = copiesOf(planned).some(({ sentAt }) => sentAt >= settledBy);
   const isAccepted = acceptances.some(({ record }) => record.queueCreatedAt === life);
   return isSent && !isAccepted ? [lost(planned.id, 'assigned to an earlier life of its queue')] : [];
@@ -218,8 +226,8 @@ const passesFilter = (filter: string, { data }: Content): boolean => {
 };
 
 /**
- * Whether a repeat can still determine the original membership: not after a removal, a confirmation or two filter
- * changes. Later pages are read like a repeat; without faults one page needs no repeat.
+ * Whether a repeat can still determine the original membership: not after a removal, a confirmation, two filter
+ * changes or two restorations. Later pages are read like a repeat; without faults one page needs no repeat.
  */
 const isVisibleToRepeats = (
   world: SimulatedWorld,
@@ -229,7 +237,9 @@ const isVisibleToRepeats = (
   const versions = world.subscriptions.versionsOf(id);
   const later = versions.filter(({ from }) => from > at);
   const then = versions.filter(({ from }) => from <= at).slice(-1);
-  const isKnown = changesOf([...then, ...later]) <= 1;
+  const restorations = new Set(later.map(({ value }) => value?.restored?.at));
+  restorations.delete(undefined);
+  const isKnown = changesOf([...then, ...later]) <= 1 && restorations.size <= 1;
   const before = new Set(datesOf(then[0]?.value));
   const isDated = later
     .flatMap(({ value }) => datesOf(value))
@@ -249,8 +259,16 @@ const isVisibleToRepeats = (
 /** A change has the time of its request, which may be long before its write. */
 const datesOf = (subscription: Subscription | undefined): number[] => {
   if (subscription === undefined) return [];
-  const { createdAt, confirmedAt, deletedAt, previousSelection } = subscription;
-  return [createdAt, confirmedAt, deletedAt, previousSelection?.until].filter((date) => date !== undefined);
+  const { createdAt, confirmedAt, deletedAt, previousSelection, restored } = subscription;
+  const dates = [
+    createdAt,
+    confirmedAt,
+    deletedAt,
+    previousSelection?.until,
+    restored?.deletedAt,
+    restored?.at,
+  ];
+  return dates.filter((date) => date !== undefined);
 };
 
 /** How often its interests changed. */

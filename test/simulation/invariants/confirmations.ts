@@ -14,10 +14,10 @@ export const confirmationsAreRequested = (world: SimulatedWorld, cases: readonly
 const problemOf = (
   world: SimulatedWorld,
   cases: readonly DeliveryCase[],
-  { id, unconfirmed, expiresAt, deletedAt }: Subscription,
+  subscription: Subscription,
 ): string | undefined => {
-  // A deleted or expired subscription needs no confirmation.
-  if (unconfirmed === undefined || expiresAt !== undefined || deletedAt !== undefined) return undefined;
+  const { id, unconfirmed } = subscription;
+  if (unconfirmed === undefined || isCalledOff(subscription, unconfirmed)) return undefined;
   if (unconfirmed.owed === true)
     return isLateRequest(world) ? undefined : 'it received no confirmation request';
   const messageId = `confirm_${unconfirmed.tokenHash}`;
@@ -25,6 +25,10 @@ const problemOf = (
   const isRecorded = cases.some(({ name, record }) => name === `${messageId}/${id}` && record !== undefined);
   return isSent && !isRecorded ? 'its confirmation request has no record' : undefined;
 };
+
+/** It is deleted or expires, or it was deleted before its caller could repeat the request for a confirmation. */
+const isCalledOff = ({ expiresAt, deletedAt, restored }: Subscription, { at }: { at: number }): boolean =>
+  expiresAt !== undefined || deletedAt !== undefined || (restored !== undefined && at < restored.deletedAt);
 
 /** A slow write after its caller's repeat may require another confirmation request. */
 const isLateRequest = ({ faults }: SimulatedWorld): boolean =>

@@ -12,7 +12,7 @@ import {
 import { confirmationsAreRequested } from './confirmations.ts';
 import { erasedIsGone, erasedIsNotRetried, requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
-import { noRequestInAPause } from './pauses.ts';
+import { noRequestInAPauseOrDeletion } from './pauses.ts';
 import { policyIsKept } from './policy.ts';
 import {
   isPulled,
@@ -53,7 +53,7 @@ const OF_CALLED: readonly Invariant[] = [
   oneRequestPerLease,
   nothingAfterItsEnd,
   nothingEarly,
-  noRequestInAPause,
+  noRequestInAPauseOrDeletion,
   nothingLate,
   oldCopiesAreIgnored,
   schedulesAreDistinct,

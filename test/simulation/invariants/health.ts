@@ -24,7 +24,8 @@ const disabledForAReason = (
   { from: at, value }: Version<Subscription | undefined>,
   before: Subscription | undefined,
 ): Finding[] => {
-  if (value?.disabled?.reason !== 'failing' || before?.disabled !== undefined) return [];
+  if (value?.disabled?.reason !== 'failing' || before?.disabled !== undefined || isBack(value, before))
+    return [];
   const { id, failing } = value;
   const faults =
     failing === undefined
@@ -32,6 +33,10 @@ const disabledForAReason = (
       : reasonsAgainst(world, id, { since: failing.since, at });
   return faults.map((detail) => violation('disabled_as_failing', id, detail));
 };
+
+/** Restored just then: as it was when it was deleted, without its failures. */
+export const isBack = (value: Subscription | undefined, before: Subscription | undefined): boolean =>
+  value?.restored?.at !== before?.restored?.at;
 
 /** Reasons against disabling it. The settings may have changed during the run. */
 const reasonsAgainst = (

@@ -3,7 +3,7 @@ import type { Pausable, Pause } from '../../../shared/domain/subscription/pause.
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Version } from '../subscription-store.ts';
 import { SECOND } from '../scenario.ts';
-import { type Invariant, violation } from './delivery-case.ts';
+import { type DeliveryCase, type Finding, type Invariant, violation } from './delivery-case.ts';
 
 type Span = { from: number; until: number };
 
@@ -28,23 +28,36 @@ const endAll = (spans: Iterable<Span>, at: number): void => {
   for (const span of spans) span.until = Math.min(span.until, at);
 };
 
-/** The API says when the last request of a paused subscription has begun at the latest. */
-export const noRequestInAPause: Invariant = (one) => {
+/** From each deletion to its restoration, in parts. */
+export const deletionsIn = (
+  versions: readonly Version<{ createdAt: number; deletedAt?: number } | undefined>[],
+): Span[] =>
+  versions.flatMap(({ from, value }, index) =>
+    value === undefined || value.deletedAt !== undefined
+      ? [{ from, until: versions[index + 1]?.from ?? Infinity }]
+      : [],
+  );
+
+/** The API says when the last request of what is paused or deleted has begun at the latest. */
+export const noRequestInAPauseOrDeletion: Invariant = (one) => {
   const { world, subscriptionId, messageId } = one;
   if (isConfirmationId(messageId)) return [];
-  const { subscriptions, scenario } = world;
-  const spans = [
-    ...pausesIn(subscriptions.queueVersions),
-    ...pausesIn(subscriptions.versionsOf(subscriptionId)),
+  const { subscriptions } = world;
+  const versions = [subscriptions.queueVersions, subscriptions.versionsOf(subscriptionId)];
+  return [
+    ...requestsIn(versions.flatMap(pausesIn), 'no_request_in_a_pause', one),
+    ...requestsIn(versions.flatMap(deletionsIn), 'no_request_while_deleted', one),
   ];
+};
+
+const requestsIn = (spans: readonly Span[], invariant: string, one: DeliveryCase): Finding[] => {
+  const { scenario } = one.world;
   return one.requests.flatMap(({ at, actor }) => {
     const endsWithin =
       Math.max(actor.settings.cacheSeconds, scenario.settings.cacheSeconds) * SECOND +
       LATEST_REQUEST_MS +
       scenario.skewMs;
-    const paused = spans.find(({ from, until }) => at > from + endsWithin && at < until - scenario.skewMs);
-    return paused === undefined
-      ? []
-      : [violation('no_request_in_a_pause', one, `at ${at}, paused since ${paused.from}`)];
+    const span = spans.find(({ from, until }) => at > from + endsWithin && at < until - scenario.skewMs);
+    return span === undefined ? [] : [violation(invariant, one, `at ${at}, since ${span.from}`)];
   });
 };

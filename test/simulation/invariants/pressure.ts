@@ -7,6 +7,7 @@ import { MINUTE, type PlannedSubscription, SECOND } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Version } from '../subscription-store.ts';
 import { type DeliveryCase, type Finding, type Invariant, recordOf, violation } from './delivery-case.ts';
+import { isBack } from './health.ts';
 import { validBetween } from './policy.ts';
 
 type Versions = readonly Version<Subscription | undefined>[];
@@ -90,7 +91,8 @@ const versionsAreTrue = (one: Case): Finding[] =>
     const pressure = value?.pressure;
     const before = one.versions[index - 1]?.value;
     if (before === undefined || pressure === undefined || isSame(pressure, before)) return [];
-    const isTrue = isLater(pressure, before) && isCaused(one, pressure, from);
+    const follows = () => isLater(pressure, before) && isCaused(one, pressure, from);
+    const isTrue = isBack(value, before) || follows();
     return isTrue ? [] : [violation('pressure_is_true', one.id, `${pressure.state}, version ${pressure.at}`)];
   });
 

@@ -2,8 +2,12 @@ import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { RecoveryPage } from '../../../shared/ports/deliveries.ts';
 import { deliveryName, type Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { START } from '../scenario.ts';
 import { isOfDeletedQueue } from './cancellations.ts';
-import { recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
+import { erasureOf } from './fidelity.ts';
+import { validBetween } from './policy.ts';
+import { acceptanceOf, recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
 
 /**
  * Every recovery completes, counts each delivery that it reopened, stores each once on its pages, and includes every
@@ -17,7 +21,8 @@ export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly Deliver
     const rounds = cases.flatMap(({ writes }) =>
       writes.filter((write) => isReopenedBy(recovery, write)),
     ).length;
-    const due = cases.filter((one) => isDue(world, recovery, one)).length;
+    const dueCases = cases.filter((one) => isDue(world, recovery, one));
+    const due = dueCases.length;
     const proven = provenBy(recovery, [...(world.recoveryPages.get(name)?.values() ?? [])], cases);
     return [
       ...(state === 'completed' ? [] : [wrong('recoveries_end', state)]),
@@ -33,6 +38,10 @@ export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly Deliver
         ? []
         : [wrong('recoveries_prove', `${proven} of ${reopened} reopened on their pages`)]),
       ...(found >= due ? [] : [wrong('recoveries_include_all', `${found} found of ${due}`)]),
+      ...dueCases
+        .filter((one) => wasDeleted(world, recovery, one))
+        .filter(({ writes }) => !writes.some((write) => isReopenedBy(recovery, write)))
+        .map(({ name }) => wrong('what_a_deletion_cancelled_is_reopened', name)),
     ];
   });
 
@@ -63,6 +72,29 @@ const isDue = (world: SimulatedWorld, recovery: Recovery, one: DeliveryCase): bo
   const next = one.writes.find(({ at, transition }) => at > orderedAt && !MEANWHILE.has(transition.name));
   return next === undefined || isReopenedBy(recovery, next);
 };
+
+/** It was cancelled by a deletion, its queue and subscription are there since, and nothing else is against it. */
+const wasDeleted = (world: SimulatedWorld, { createdAt }: Recovery, one: DeliveryCase): boolean => {
+  const { subscriptions, scenario } = world;
+  const orderedAt = createdAt - 2 * scenario.skewMs;
+  return (
+    recordAt(one, orderedAt)?.reason?.endsWith('deleted') === true &&
+    hasData(one) &&
+    orderedAt > START + scenario.calmAt &&
+    !validBetween(subscriptions.queueVersions, orderedAt, Infinity).includes(undefined) &&
+    validBetween(subscriptions.versionsOf(one.subscriptionId), orderedAt, Infinity).every(isActive)
+  );
+};
+
+/** It neither expires nor was erased. */
+const hasData = (one: DeliveryCase): boolean =>
+  acceptanceOf(one)?.actor.copy?.message.expiresAt === undefined && erasureOf(one) === Infinity;
+
+const isActive = (subscription: Subscription | undefined): boolean =>
+  subscription !== undefined &&
+  [subscription.disabled, subscription.unconfirmed, subscription.deletedAt, subscription.expiresAt].every(
+    (reason) => reason === undefined,
+  );
 
 const isRecoverable = ({ status, reason }: Write['after']): boolean =>
   status === 'rejected' || status === 'exhausted' || (status === 'cancelled' && reason !== 'manual');
