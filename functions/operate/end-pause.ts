@@ -170,7 +170,8 @@ async function drainPage(
   const intervalMs = 1000 / chooseRate(ended);
   const most = Math.min(MAX_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
   const { waiting, isWhole } = await readWaiting(run, toPlace(operation), Number.MAX_SAFE_INTEGER, most);
-  if (waiting.length === 0 && isWhole) return lookAgain(run, operation);
+  // Of what is gone, what waits to be received is left to the cancellation.
+  if (waiting.length === 0 && (isWhole || ended.pause === undefined)) return lookAgain(run, operation);
   const timed = waiting.map((delivery, index) => ({
     key: delivery.key,
     delivery,

@@ -235,6 +235,17 @@ describe('the end of a pause', () => {
     expect(world.woken).toHaveLength(30);
   });
 
+  it('does not read every two seconds for ever what a deleted receiver by pull left waiting', async () => {
+    const key = { ...KEY, messageId: 'm-0', bucket: 0 };
+    const at = { now: world.time.now, retentionMs: world.settings.retentionMs };
+    const next = { number: 1, phase: 'initial', dueAt: at.now, by: 'pull' } as const;
+    const create = { ...newDelivery({ key, acceptedAt: at.now }, at), next, overdueAt: at.now };
+    await world.ports.deliveries.write({ name: 'await_pull', key, expect: { kind: 'absent' }, create });
+    const operation = await pauseIt();
+    await world.ports.registry.deleteQueue('orders', world.time.now);
+    expect(await run(operation, HOUR)).toBe(3);
+  });
+
   it('does nothing for a receiver by pull: what waits is received', async () => {
     await world.ports.registry.changeSubscription({ ...KEY, now: 0 }, (one) => ({
       ...one,
