@@ -149,7 +149,7 @@ inBrowser('an operator in the console', () => {
     const page = await there().openAt('#/queues/orders/messages/order-4701');
     await page.getByRole('button', { name: /^Send again to .*warehouse/ }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText(/_retain_messages/).waitFor();
+    await page.getByText(/set `_retain_messages` of the queue/).waitFor();
   });
 
   it.each([
