@@ -37,10 +37,10 @@ const AHEAD_MS = 60_000;
 const READ_AGAIN_SECONDS = 2;
 
 /**
- * When to look once more, in seconds. By the first, what an invocation that saw the pause writes after its end is on record,
+ * When to look once more. By the first, what an invocation that saw the pause writes after its end is on record,
  * and usually in the index; by the second, also in an index that was minutes behind.
  */
-const LOOKS_AGAIN = [MAX_INVOCATION_MS / 1000 + 10, MAX_DELAY_SECONDS];
+const LOOK_AGAIN_SECONDS = [MAX_INVOCATION_MS / 1000 + 10, MAX_DELAY_SECONDS];
 
 /**
  * During a pause, looks every quarter of an hour at what waits longest. After its end, makes what waits due in the order of
@@ -82,7 +82,7 @@ async function findPauseOf({ ports }: OperationRun, operation: PauseOperation): 
 
 async function lookAgain(run: OperationRun, operation: PauseOperation): Promise<undefined> {
   const { looks = 0 } = operation;
-  const delaySeconds = LOOKS_AGAIN[looks];
+  const delaySeconds = LOOK_AGAIN_SECONDS[looks];
   if (delaySeconds !== undefined) await continueLater(run, { ...operation, looks: looks + 1 }, delaySeconds);
 }
 
