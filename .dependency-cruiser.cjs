@@ -131,19 +131,19 @@ module.exports = {
     only(
       'console-in-a-browser',
       '^console/src/',
-      `^console/src/|^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('preact', 'uplot', 'zod')}`,
+      `^console/src/|^api-client/|^shared/(domain/|wire/|adapters/in-parallel[.]ts$)|${nodeModules('preact', 'uplot', 'zod')}`,
       'The page runs in a browser: it imports only values, wire schemas, limits on requests and the client of the API.',
     ),
     only(
       'portal-in-a-browser',
       '^portal/src/',
-      `^(portal|console)/src/|^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('preact', 'zod')}`,
+      `^(portal|console)/src/|^api-client/|^shared/(domain/|wire/|adapters/in-parallel[.]ts$)|${nodeModules('preact', 'zod')}`,
       'The page of a customer is made of the parts of the console.',
     ),
     only(
       'api-client-in-a-browser',
       '^api-client/',
-      `^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('leven', 'zod')}`,
+      `^api-client/|^shared/(domain/|wire/|adapters/in-parallel[.]ts$)|${nodeModules('leven', 'zod')}`,
       'The client of the API is for the command and for the page.',
     ),
     {
