@@ -7,6 +7,11 @@ export function jsonOrUndefined(text: string): unknown {
   }
 }
 
+/** Whether a JSON value is an object or a list. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 /** Whether a JSON value is an object, which a list is not. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,5 @@
+import { isObject } from '../json.ts';
 import {
-  isObject,
   type ContentFilter,
   type FilterBudget,
   evaluateFilter,

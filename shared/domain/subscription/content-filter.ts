@@ -1,3 +1,5 @@
+import { isObject } from '../json.ts';
+
 /**
  * Requirement for a value; `expected: false` negates it. `anything-but` accepts values of any type that it does not
  * list, and an expected text never equals a number.
@@ -251,10 +253,6 @@ function isScalar(value: unknown): value is Scalar {
 }
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'boolean']);
-
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
 
 /**
  * Whether a JSON value is nested deeper than `levels`; a scalar has no levels. Iterative, because unbounded nesting
